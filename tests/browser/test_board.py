@@ -10,7 +10,7 @@ import pytest
 from browsing import Window, axe_problems, launched, signed_in
 
 from fairtrial.api import StoreViewer
-from fairtrial.reports.views.board_shapes import NoteRequest
+from fairtrial.reports.views.board_shapes import BoardRequest, NoteRequest
 from fairtrial.store import Store
 from mode_runs import EXTRA, NEW, NOW, mode_run
 from viewers import Site, fill, viewing
@@ -133,6 +133,7 @@ def test_two_people_work_at_once(browser: Any, site: Site, window: Window, tmp_p
     window.show(BOARD, ".card")
     with signed_in(browser, site) as other:
         other.page.evaluate("localStorage.setItem('fairtrial.labeler', 'ben')")
+        other.page.route("**/board/events", lambda _: None)  # news that are still on their way
         other.show(BOARD, ".card")
         window.page.fill("#new-mode", "by ann")
         window.page.locator(".toolbar button", has_text="Add the mode").click()
@@ -151,6 +152,20 @@ def test_two_people_work_at_once(browser: Any, site: Site, window: Window, tmp_p
     viewer.close()
     assert view.people.labelers == ["ann", "ben"]
     assert view.read in (1, 2)
+
+
+def test_the_board_follows_changes_of_others(window: Window, tmp_path: Path) -> None:
+    """A note of another process moves a card on the open page, and what the person was writing stays."""
+    window.show(BOARD, ".card")
+    window.page.fill("#new-mode", "half a na")
+    viewer = StoreViewer(f"sqlite:///{tmp_path}/runs.db")
+    viewer.board.note(NOW, NoteRequest("ben", [(NEW[0], 1)], name="wrong date"))
+    column(window.page, "wrong date").locator(".card").wait_for()
+    viewer.board.change(NOW, BoardRequest("ben", 0, "rename", "wrong date", "takes another day"))
+    viewer.close()
+    column(window.page, "takes another day").locator(".card").wait_for()
+    assert window.page.input_value("#new-mode") == "half a na"
+    assert window.errors == window.requests == []
 
 
 def test_a_large_board_draws_few_elements(browser: Any, tmp_path: Path) -> None:

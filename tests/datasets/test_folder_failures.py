@@ -10,6 +10,7 @@ import pytest
 from traffic import conversation, write_expectation, write_lines
 
 import fairtrial
+from commands import enter
 from commands import fairtrial as command
 from fairtrial.analysis.failures import failure_tally
 from fairtrial.analysis.failures.failure_tally import EvenSample, FailureTally
@@ -71,15 +72,102 @@ def test_modes_without_an_eval_set_are_those_of_a_run(tmp_path: Path, ids: int) 
 
 
 def test_the_command_lists_the_modes_of_a_folder(tmp_path: Path) -> None:
-    """The command takes a folder, and lists the attempts of a mode. A guard needs the run in the store."""
+    """The command takes a folder, and lists the attempts of a mode. Notes of people need the run in the store."""
     recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i, i % 5) for i in range(60)])
     folder = scored(recorded, tmp_path / "out", "--against", write_expectation(tmp_path))
     done = command("failures", folder, "--mode", "1")
     assert done.code == 0, done.err
     assert "cancel_order is called and was not expected" in done.out
-    refused = command("failures", folder, "--mode", "1", "--to-cases", tmp_path / "cases.json")
+    refused = command("failures", folder, "--notes", tmp_path / "notes.csv")
     assert refused.code == 2
-    assert "give the run in the store" in refused.err
+    assert "give the id of the run" in refused.err
+
+
+def test_a_mode_of_a_folder_becomes_a_guard_and_cases(tmp_path: Path) -> None:
+    """The guard fails all 20 kept attempts of the mode. A folder keeps no pass, so that none was tried."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i, i % 5) for i in range(60)])
+    folder = scored(recorded, tmp_path / "out", "--against", write_expectation(tmp_path))
+    guard, cases = tmp_path / "guard.json", tmp_path / "cases.evalset.json"
+    done = command("failures", folder, "--mode", "1", "--to-criterion", guard, "--to-cases", cases)
+    assert done.code == 0, done.err
+    text = " ".join(done.out.split())
+    assert "catches 20 of 20 attempts of the mode" in text
+    assert "no attempt that passed is there to try it on" in text
+    again = fairtrial.score(recorded, cases, criteria=guard)
+    assert again.summary.cases == {"failed": 20, "passed": 40}
+    assert sorted(case.id for case in fairtrial.load_eval_set(cases).cases) == [f"case_{n}" for n in range(5)]
+
+
+def test_cases_of_traffic_without_expectations_hold_the_messages_of_the_user(tmp_path: Path) -> None:
+    """The regression set of a mode can be run against an agent, although the data set expects nothing."""
+    config = tmp_path / "calls.config.json"
+    config.write_text(json.dumps({"criteria": {"tool_call_count_v1": 0}}))
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i) for i in range(10)])
+    folder = scored(recorded, tmp_path / "out", "--config", config)
+    cases = tmp_path / "cases.evalset.json"
+    done = command("failures", folder, "--mode", "1", "--to-cases", cases)
+    assert done.code == 0, done.err
+    loaded = fairtrial.load_eval_set(cases).cases
+    assert len(loaded) == fairtrial.failures(folder).modes[0].cases
+    turns = [case.conversation or () for case in loaded]
+    assert all(own[0].query.startswith("Where is order") for own in turns)
+
+
+def cancelling(number: int, *, cancels: bool) -> dict[str, Any]:
+    """A conversation that looks up an order, or cancels it."""
+    return conversation(3 * number if cancels else 3 * number + 1)
+
+
+def test_two_days_of_traffic_share_no_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure of 2 % on a day and of 20 % on the next has grown, and a failure that was not there is new."""
+    enter(tmp_path, monkeypatch)
+    config = tmp_path / "calls.config.json"
+    config.write_text(json.dumps({"criteria": {"tool_calls": 1.0}, "custom_metrics": {"tool_calls": METRIC}}))
+    (tmp_path / "order_metric.py").write_text(MODULE)
+    days = {"monday": 2, "tuesday": 20, "none": 0}
+    folders = {}
+    for day, share in days.items():
+        lines = [cancelling(number, cancels=number % 100 < share) for number in range(200)]
+        recorded = write_lines(tmp_path / f"{day}.jsonl", [{**own, "id": f"{day}-{own['id']}"} for own in lines])
+        done = command("score", recorded, "--out", tmp_path / day, "--store", "none", "--quiet", "--config", config)
+        assert done.code == bool(share), done.err
+        folders[day] = tmp_path / day
+    (grown,) = fairtrial.failure_changes(folders["tuesday"], folders["monday"]).changes
+    assert (grown.change, grown.cases_before, grown.cases_now) == ("grown", 4, 40)
+    assert grown.low <= 0.18 <= grown.high
+    (new,) = fairtrial.failure_changes(folders["tuesday"], folders["none"]).changes
+    assert new.change == "new"
+    (gone,) = fairtrial.failure_changes(folders["none"], folders["tuesday"]).changes
+    assert gone.change == "gone"
+    (same,) = fairtrial.failure_changes(folders["monday"], folders["monday"]).changes
+    assert same.change == "unchanged"
+
+
+METRIC = {"code_config": {"name": "order_metric.cancels"}}
+MODULE = """
+from fairtrial import EvalCase, Score, Trace
+
+
+def cancels(trace: Trace, case: EvalCase) -> float:
+    return float(all(call.name != "cancel_order" for own in trace.invocations for call in own.tool_calls))
+"""
+
+
+def test_traffic_that_answers_the_same_cases_is_compared_case_by_case(tmp_path: Path) -> None:
+    """Of 40 conversations with each of 20 cases, one day none cancels the order, and on the next day a quarter does."""
+    expected = write_expectation(tmp_path, extra_cases=15)
+    folders = []
+    for day, share in (("monday", 0), ("tuesday", 10)):
+        lines = [{**cancelling(n % 40, cancels=n % 40 < share), "id": f"case_{n // 40}"} for n in range(800)]
+        recorded = write_lines(tmp_path / f"{day}.jsonl", lines)
+        folders.append(scored(recorded, tmp_path / day, "--against", expected))
+    changes = fairtrial.failure_changes(folders[1], folders[0])
+    assert changes.cases == 20
+    found = {own.name: own for own in changes.changes}
+    own = found["cancel_order is called and was not expected"]
+    assert own.change == "new"
+    assert (own.cases_before, own.cases_now) == (0, 20)
+    assert own.now == pytest.approx(0.25)
 
 
 def test_a_folder_of_an_earlier_version_is_refused(tmp_path: Path) -> None:

@@ -36,9 +36,11 @@ def stored() -> str:
 
 
 def saying(quote: str, *answers: str) -> Loopback:
-    """A judge that answers yes, or the given answers for the modes in their order, and quotes the same words."""
+    """A judge that gives the answers for the modes in their order, quotes the same words, and names no mode."""
 
     def script(request: Request) -> str:
+        if asks_for_name(request):
+            return json.dumps({"name": ""})
         given = [answers[place] if place < len(answers) else "no" for place in range(len(request.items))]
         entries = [
             {"id": item, "quote": quote, "rationale": "so", "answer": answer}
@@ -47,6 +49,43 @@ def saying(quote: str, *answers: str) -> Loopback:
         return json.dumps({"answers": entries})
 
     return Loopback(script)
+
+
+def asks_for_name(request: Request) -> bool:
+    """Whether a request asks for the name of a mode."""
+    return request.schema is not None and "name" in request.schema["properties"]
+
+
+def naming(*, swaps: bool) -> Loopback:
+    """A judge that names both modes. About each conversation it says yes to the right name, or to the wrong one."""
+    names = {True: "The agent gives money back although nobody asked", False: "The agent forgets to reserve"}
+
+    def script(request: Request) -> str:
+        if asks_for_name(request):
+            return json.dumps({"name": names["result: refund" in request.text]})
+        refunds = '"tool": "refund"' in request.text
+        chosen = request.items[1 if refunds != swaps else 0]
+        entries = [
+            {"id": item, "quote": "Please pay", "rationale": "so", "answer": "yes" if item == chosen else "no"}
+            for item in request.items
+        ]
+        return json.dumps({"answers": entries})
+
+    return Loopback(script)
+
+
+@pytest.mark.parametrize("swaps", [False, True])
+def test_a_name_stays_only_if_votes_on_examples_confirm_it(monkeypatch: pytest.MonkeyPatch, *, swaps: bool) -> None:
+    """Names that the judge itself mixes up are dropped. The found names and the counts stay in both cases."""
+    run = stored()
+    with naming(swaps=swaps) as server:
+        text = judged(server, run, monkeypatch, "--json", "judged.json")
+    assert f"judge: {0 if swaps else 2} of 2 proposed names confirmed by votes on examples" in text
+    modes = json.loads(Path("judged.json").read_bytes())["modes"]
+    assert [mode["name"] for mode in modes] == ["book_room is not called", REFUND]
+    assert [mode["attempts"] for mode in modes] == [3, 3]
+    names = ["", ""] if swaps else ["The agent forgets to reserve", "The agent gives money back although nobody asked"]
+    assert [mode["judged_name"] for mode in modes] == names
 
 
 def judged(server: Loopback, run: str, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
@@ -62,8 +101,10 @@ def test_an_assignment_by_vote_and_quote_is_counted_apart(monkeypatch: pytest.Mo
     run = stored()
     with saying("Please pay with my card", "yes", "no") as server:
         text = judged(server, run, monkeypatch, "--json", "judged.json")
-    assert len(server.requests) == 2  # two of three equal votes decide
-    assert "judge: 1 of 1 failed attempt without a mode assigned by vote and quote, 2 calls" in text
+    questions = [own for own in server.requests if not asks_for_name(own)]
+    assert len(questions) == 2  # two of three equal votes decide
+    assert len(server.requests) == 4  # and each mode is named by a call
+    assert "judge: 1 of 1 failed attempt without a mode assigned by vote and quote, 4 calls" in text
     document = json.loads(Path("judged.json").read_bytes())
     assert [(mode["attempts"], mode["judged"]) for mode in document["modes"]] == [(3, 1), (3, 0)]
     (own,) = [own for own in document["failed"] if own["mode"] is None]

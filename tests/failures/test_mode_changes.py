@@ -7,10 +7,10 @@ import random
 import pytest
 
 from fairtrial.analysis.failures.failure_tally import FailureTally
-from fairtrial.analysis.failures.mode_changes import compare_modes
+from fairtrial.analysis.failures.mode_changes import compare_modes, rates_of_run
 from fairtrial.analysis.failures.mode_counts import count_modes
 from fairtrial.analysis.failures.modes import assign
-from fairtrial.records.failure_mode import FailedAttempt, Failures, Signature
+from fairtrial.records.failure_mode import FailedAttempt, Failures, ModeChanges, Signature
 from fairtrial.records.keys import CaseKey
 
 CASES = 200
@@ -32,6 +32,11 @@ def run(name: str, signatures: dict[int, Signature]) -> Failures:
     return count_modes(tally, name)
 
 
+def compare(before: Failures, now: Failures, keys: dict[int, CaseKey] = KEYS) -> ModeChanges:
+    """The changes of two runs. `keys` are the cases of the later run."""
+    return compare_modes(before, now, rates_of_run(before, KEYS), rates_of_run(now, keys))
+
+
 def drawn(rng: random.Random) -> dict[int, Signature]:
     """Failures of 40 % of the cases. Each case tends to one of twenty kinds, the first ones more often."""
     found = {}
@@ -48,7 +53,7 @@ def test_a_planted_new_failure_is_called_new(seed: int) -> None:
     rng = random.Random(seed)
     before, now = drawn(rng), drawn(rng)
     now |= dict.fromkeys(rng.sample(range(CASES), CASES // 20), NEW)
-    changes = compare_modes(run("a", before), run("b", now), KEYS, KEYS).changes
+    changes = compare(run("a", before), run("b", now)).changes
     assert [change.name for change in changes if change.change == "new"] == [
         "delete_account is called and was not expected"
     ]
@@ -58,14 +63,14 @@ def test_a_planted_new_failure_is_called_new(seed: int) -> None:
 def test_chance_alone_makes_no_mode_new(seed: int) -> None:
     """Two runs of the same agent have no new mode."""
     rng = random.Random(1000 + seed)
-    changes = compare_modes(run("a", drawn(rng)), run("b", drawn(rng)), KEYS, KEYS).changes
+    changes = compare(run("a", drawn(rng)), run("b", drawn(rng))).changes
     assert [change.name for change in changes if change.change == "new"] == []
 
 
 def test_modes_that_went_away_are_gone() -> None:
     """A mode of 20 cases that no case has any more is gone, and its difference is minus a tenth of the cases."""
     before = dict.fromkeys(range(20), NEW) | dict.fromkeys(range(20, 40), OLD[0])
-    changes = compare_modes(run("a", before), run("b", dict.fromkeys(range(20, 40), OLD[0])), KEYS, KEYS)
+    changes = compare(run("a", before), run("b", dict.fromkeys(range(20, 40), OLD[0])))
     (gone,) = (change for change in changes.changes if change.change == "gone")
     assert (gone.cases_before, gone.cases_now, gone.number) == (20, 0, None)
     assert gone.difference == pytest.approx(-0.1)
@@ -75,7 +80,7 @@ def test_modes_that_went_away_are_gone() -> None:
 def test_only_cases_of_both_runs_count() -> None:
     """A run with other cases is compared on the common ones, and a note says how many these are."""
     half = {position: key for position, key in KEYS.items() if position < 100}
-    changes = compare_modes(run("a", dict.fromkeys(range(200), NEW)), run("b", {0: NEW, 1: NEW}), KEYS, half)
+    changes = compare(run("a", dict.fromkeys(range(200), NEW)), run("b", {0: NEW, 1: NEW}), half)
     assert changes.cases == 100
     (row,) = changes.changes
     assert (row.cases_before, row.cases_now) == (100, 2)

@@ -7,7 +7,8 @@ import { LanguageContext, useLanguage } from "./context";
 import { Help } from "./help";
 import { type Key, actionIn, isTyping } from "./keys";
 import { Name } from "./marks";
-import { remember, remembered } from "./memory";
+import { remembered } from "./memory";
+import { YourName, signed } from "./notes";
 import { problemOf } from "./server";
 import { RUNS, boardOf, labelsOf } from "./state";
 import type { BoardRequest, BoardView, CardView, ColumnView, NoteRequest } from "./view";
@@ -53,20 +54,29 @@ export function Board({ client, choices, run }: BoardProps) {
     },
     [language],
   );
-  const load = useCallback(() => client.get<BoardView>(`${pathOf(run)}/board`).then(setView, fail), [client, run, fail]);
+  const load = useCallback(() => client.get<BoardView>(`${pathOf(run)}/board`).then((fresh) => {
+    setView(fresh);
+    setProblem((old) => (old === language.text("lostServer") ? "" : old));
+  }, fail), [client, run, language, fail]);
   useEffect(() => {
     document.title = `fairtrial – ${language.text("board")}`;
     void load();
   }, [language, load]);
+  // An event comes whenever somebody changed the board.
+  useEffect(
+    () =>
+      client.events<object>(`${pathOf(run)}/board/events`, () => ({}), (event) => {
+        if (event) void load();
+        else setProblem(language.text("lostServer"));
+      }),
+    [client, run, language, load],
+  );
 
   const send = async (path: "board" | "notes", body: Omit<BoardRequest, "labeler"> | Omit<NoteRequest, "labeler">) => {
-    if (!labeler.trim()) {
-      document.getElementById("labeler")?.focus();
-      return;
-    }
-    remember("labeler", labeler.trim());
+    const name = signed(labeler);
+    if (name === null) return;
     try {
-      setView(await client.send<BoardView>("POST", `${pathOf(run)}/${path}`, { ...body, labeler: labeler.trim() }));
+      setView(await client.send<BoardView>("POST", `${pathOf(run)}/${path}`, { ...body, labeler: name }));
       setProblem("");
       if (path === "notes") setSelected(new Set());
     } catch (error) {
@@ -224,10 +234,7 @@ function Tools({ view, labeler, onLabeler, count, onMove, onAdd, onClear }: Tool
   const column = modes.find((own) => own.key === to);
   return (
     <form class="toolbar" onSubmit={(event) => event.preventDefault()}>
-      <label class="field">
-        <span>{language.text("yourName")}</span>
-        <input id="labeler" type="text" value={labeler} maxLength={100} onInput={(event) => onLabeler(event.currentTarget.value)} />
-      </label>
+      <YourName name={labeler} onName={onLabeler} />
       <label class="field">
         <span>{language.text("moveTo")}</span>
         <select value={to} onChange={(event) => setTo(event.currentTarget.value)}>

@@ -1,6 +1,6 @@
 // Notes of people on a failed attempt: what went wrong in their words, and the step at which it did.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { usePage } from "./context";
+import { useLanguage, usePage } from "./context";
 import { Name } from "./marks";
 import { remember, remembered } from "./memory";
 import { problemOf } from "./server";
@@ -23,6 +23,25 @@ export function isStep(label: Label): boolean {
   return label.criterion === FAILURES && Boolean(label.part);
 }
 
+/** The field for the name under which a person writes notes. It is kept for the next time. */
+export function YourName({ name, onName }: { name: string; onName(name: string): void }) {
+  const { text } = useLanguage();
+  return (
+    <label class="field">
+      <span>{text("yourName")}</span>
+      <input id="labeler" type="text" value={name} maxLength={100} onInput={(event) => onName(event.currentTarget.value)} />
+    </label>
+  );
+}
+
+/** The name of the person, or null after the field for it got the focus because it is empty. */
+export function signed(name: string): string | null {
+  const own = name.trim();
+  if (own) remember("labeler", own);
+  else document.getElementById("labeler")?.focus();
+  return own || null;
+}
+
 interface NotesProps {
   readonly attempt: AttemptView;
   readonly isOpen: boolean;
@@ -37,13 +56,9 @@ export function Notes({ attempt, isOpen, onOpen, onStep }: NotesProps) {
   const [text, setText] = useState("");
   const [state, setState] = useState("");
   const area = useRef<HTMLTextAreaElement>(null);
-  const name = labeler.trim();
   const save = async (change: { note?: string; step?: string; is_failure?: boolean }) => {
-    if (!name) {
-      document.getElementById("labeler")?.focus();
-      return;
-    }
-    remember("labeler", name);
+    const name = signed(labeler);
+    if (name === null) return;
     const whole = { name: "", note: "", step: "", is_failure: true, ...change };
     try {
       await source.note(run.id, { labeler: name, attempts: [[attempt.position, attempt.attempt]], ...whole });
@@ -80,10 +95,7 @@ export function Notes({ attempt, isOpen, onOpen, onStep }: NotesProps) {
         if (text.trim()) void save({ note: text.trim() });
       }}
     >
-      <label class="field">
-        <span>{language.text("yourName")}</span>
-        <input id="labeler" type="text" value={labeler} maxLength={100} onInput={(event) => setLabeler(event.currentTarget.value)} />
-      </label>
+      <YourName name={labeler} onName={setLabeler} />
       <label class="field">
         <span>{language.text("noteOnFailure")}</span>
         <textarea ref={area} rows={3} maxLength={20000} value={text} onInput={(event) => setText(event.currentTarget.value)} />

@@ -7,7 +7,8 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
-from fairtrial.analysis.failures.mode_changes import compare_modes
+from fairtrial.analysis.failures.failure_tally import FailureTally
+from fairtrial.analysis.failures.mode_changes import compare_modes, rates_of_run
 from fairtrial.analysis.failures.mode_counts import count_modes
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
 from fairtrial.analysis.failures.named_failures import ReadFailure, estimate_names, read_failures
@@ -26,12 +27,18 @@ def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANC
     Raises UsageError if `largest_distance` is not in 0..1.
     """
     check_distance(largest_distance)
+    failures, _ = count_failures(run, largest_distance=largest_distance)
+    readings = labelled_failures(run, failures)
+    return replace(failures, names=estimate_names(readings), labels=len(readings)) if readings else failures
+
+
+def count_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANCE) -> tuple[Failures, FailureTally]:
+    """Return the failures of a run without the labels of people, and the counts behind them."""
     collector = FailureCollector()
     for attempts in by_position(transcripts(run)):
         collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
-    failures = count_modes(collector.tally, run.info.id, largest_distance=largest_distance, failed=collector.failed)
-    readings = labelled_failures(run, failures)
-    return replace(failures, names=estimate_names(readings), labels=len(readings)) if readings else failures
+    tally = collector.tally
+    return count_modes(tally, run.info.id, largest_distance=largest_distance, failed=collector.failed), tally
 
 
 def labelled_failures(run: ReportedRun, failures: Failures) -> dict[tuple[int, int], ReadFailure]:
@@ -69,7 +76,7 @@ def report_changes(run: ReportedRun, base: ReportedRun) -> ModeChanges | None:
     now, before = run.failure_modes, base.failure_modes
     if now is None or before is None or not now.failed_attempts:
         return None
-    return compare_modes(before, now, case_keys(base), case_keys(run))
+    return compare_modes(before, now, rates_of_run(before, case_keys(base)), rates_of_run(now, case_keys(run)))
 
 
 def case_keys(run: ReportedRun) -> Mapping[int, CaseKey]:

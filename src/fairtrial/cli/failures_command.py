@@ -102,11 +102,11 @@ def failures(
     if mode is None and (criterion_file is not None or cases_file is not None):
         raise UsageError("--to-criterion and --to-cases are about one mode; it needs --mode")
     is_folder = api.is_folder_of_results(run)
-    if is_folder and (judge or any(option is not None for option in (against, criterion_file, cases_file, notes_file))):
-        raise UsageError(f"{run}: a folder of results lists modes only; give the run in the store for other options")
+    if is_folder and notes_file is not None:
+        raise UsageError(f"{run}: the notes of people are in the store; give the id of the run for --notes")
     own = run if is_folder else api.find_run(run, store)
     modes = api.failures(own, largest_distance=largest_distance)
-    if judge and not isinstance(own, str):
+    if judge:
         modes = api.judge_failures(own, modes, make_judges(judge_options))
     if mode is not None:
         _check_mode(modes, mode)
@@ -123,7 +123,7 @@ def failures(
         if not isinstance(own, str):
             show = flags.show_command(own.info.id, store).replace("fairtrial show", "fairtrial failures", 1)
         api.print_failures(console(), document, mode=mode, show=show)
-    if mode is not None and not isinstance(own, str):
+    if mode is not None:
         _write_guards(own, modes, mode, criterion_file, cases_file, is_quiet=trust_flags.is_stdout(json_file))
 
 
@@ -137,7 +137,13 @@ def _write_notes(run: Run | str, store: str, path: Path | None, *, is_quiet: boo
 
 
 def _write_guards(
-    run: Run, modes: Failures, number: int, criterion_file: Path | None, cases_file: Path | None, *, is_quiet: bool
+    run: Run | str,
+    modes: Failures,
+    number: int,
+    criterion_file: Path | None,
+    cases_file: Path | None,
+    *,
+    is_quiet: bool,
 ) -> None:
     """Write the criterion and the cases of a mode, and print what they hold."""
     from fairtrial import api

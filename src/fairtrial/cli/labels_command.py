@@ -38,7 +38,8 @@ from fairtrial.text.display import count, visible_line
     "--references",
     type=FileToWrite(),
     metavar="FILE",
-    help="Write the eval set of the run with the better references of the labels, as a new file.",
+    help="Write the repaired eval set of the run: with better references, and with what attempts did that "
+    "are no failure.",
 )
 @flags.add_store_option
 def labels(
@@ -86,8 +87,11 @@ def labels(
                 err=True,
             )
     if references is not None:
-        replaced = api.write_references(stored_run, references)
-        click.echo(f"wrote {references} with {count(replaced, 'better reference')}")
+        written = api.write_references(stored_run, references)
+        click.echo(f"wrote {references} with {count(written.replaced, 'better reference')}")
+        if written.repaired:
+            cases = count(written.repaired, "case")
+            click.echo(f"{cases} with what an attempt did that people call no failure; read them before you use them")
         return
     if output is not None:
         rows = list(api.labels_as_rows(stored_run))

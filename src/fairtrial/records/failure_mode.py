@@ -103,7 +103,7 @@ class FailureMode(Record, frozen=True):
     this mode. `median_step` is the median of the places of the decisive steps in their conversations. `examples` are
     the most typical attempt, the least typical one, and the shortest one, each as `(case, attempt)`. Several signatures
     are one mode if rare ones joined it. `judged` counts the failures without a mode that a judge assigned to it. They
-    are not among its attempts.
+    are not among its attempts. `judged_name` is the name that a model gave it, if votes on its examples confirmed it.
     """
 
     number: int
@@ -119,18 +119,22 @@ class FailureMode(Record, frozen=True):
     examples: tuple[tuple[str, int], ...] = ()
     shared: tuple[SharedFeature, ...] = ()
     judged: int = 0
+    judged_name: str = ""
 
 
 class JudgedFailures(Record, frozen=True):
     """The `questions` to a judge about failures without a mode, of which its votes assigned some to a mode.
 
-    There were also questions about so many `names` that people gave. `calls` counts the calls.
+    There were also questions about so many `names` that people gave. A model `proposed` names of modes, of which votes
+    `confirmed` some. `calls` counts the calls.
     """
 
     questions: int = 0
     assigned: int = 0
     names: int = 0
     calls: int = 0
+    proposed: int = 0
+    confirmed: int = 0
 
 
 class NamedFailures(Record, frozen=True):

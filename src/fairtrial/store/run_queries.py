@@ -151,6 +151,12 @@ class RunQueries(ABC):
         query = sa.select(LABELS).where(LABELS.c.run == self._number(run_id)).order_by(LABELS.c.number)
         return [label for row in self._connections.rows(query) if (label := self._label(row)) is not None]
 
+    def last_label(self, run_id: str) -> int:
+        """Return the number of the last label of a run, which grows with each label, or 0 without one."""
+        query = sa.select(sa.func.max(LABELS.c.number)).where(LABELS.c.run == self._number(run_id))
+        (row,) = self._connections.rows(query)
+        return int(row[0] or 0)
+
     def labels_elsewhere(self, run_id: str) -> Iterator[tuple[str, Label]]:
         """Yield the labels of other runs that may count in this run, each with its run id.
 

@@ -27,6 +27,8 @@ def detect_language(text: str) -> Language:
     are Japanese if kana stand beside them, else Chinese.
     """
     beginning = text[:_ENOUGH]
+    if beginning.isascii():
+        return "en"
     hangul, kana, han = (len(script.findall(beginning)) for script in (_HANGUL, _KANA, _HAN))
     if hangul + kana + han <= _SHARE * len(_LETTER.findall(beginning)):
         return "en"

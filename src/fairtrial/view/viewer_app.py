@@ -50,6 +50,7 @@ class ViewerApp:
             Route("/api/runs/events", self.runs_events),
             Route("/api/runs/{run}", self.open),
             Route("/api/runs/{run}/events", self.run_events),
+            Route("/api/runs/{run}/board/events", self.board_events),
             Route("/api/runs/{run}/cases", self.cases),
             Route("/api/runs/{run}/rows", self.rows),
             Route("/api/runs/{run}/modes", self.modes),
@@ -122,6 +123,12 @@ class ViewerApp:
             return api.encode_view(news)
 
         return _events(lambda: viewer.run_state(run_id), load)
+
+    async def board_events(self, request: Request) -> Response:
+        """Tell a page when somebody changed the board of a run."""
+        board = self._viewer.board
+        run_id = (await run_in_threadpool(self._viewer.find_run, request.path_params["run"])).id
+        return _events(lambda: board.state(run_id), lambda: b"{}")
 
     def download(self, request: Request) -> Response:
         """Return a report of a run as a file. A report that is a folder comes as a ZIP archive."""

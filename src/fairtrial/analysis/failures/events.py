@@ -45,8 +45,8 @@ class Conversation:
         events: list[Event] = []
         for index, invocation in enumerate(self.trace.invocations):
             events.append(Event("user", index, None, invocation.user))
-            for place, step in enumerate(invocation.steps or ()):
-                events.append(Event(_KINDS[type(step)], index, place, step))
+            if invocation.steps:
+                events += [Event(_KINDS[type(step)], index, place, step) for place, step in enumerate(invocation.steps)]
             if invocation.final_response is not None:
                 events.append(Event("reply", index, None, invocation.final_response))
         return events
@@ -115,10 +115,12 @@ class Conversation:
         total = 0
         for event in self.events:
             item = event.item
-            if isinstance(item, Message | Thought):
-                total += len(item.text)
+            if isinstance(item, ToolCall):
+                total += len(repr(item.args))
+            elif isinstance(item, ToolResult):
+                total += len(repr(item.response))
             else:
-                total += len(repr(item.args if isinstance(item, ToolCall) else item.response))
+                total += len(item.text)
         return total
 
 

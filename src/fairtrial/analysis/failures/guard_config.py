@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -44,10 +45,11 @@ class ToolUse(NamedTuple):
     scope: str
 
 
-def make_guard(mode: FailureMode, tools: ToolUse) -> Guard:
+def make_guard(mode: FailureMode, tools: ToolUse, notes: Sequence[str] = ()) -> Guard:
     """Return a criterion that notices a mode. It is deterministic if the mode is about calls, the state or facts.
 
-    Otherwise it is a rubric for a judge. Raises UsageError for a mode that is not about the behaviour of the agent.
+    Otherwise it is a rubric for a judge, whose examples are `notes` of people. Raises UsageError for a mode that is not
+    about the behaviour of the agent, and for one of which neither a rule nor a note says what the agent should do.
     """
     kinds = {own.kind for own in mode.signatures}
     if kinds <= _CALLS:
@@ -66,8 +68,17 @@ def make_guard(mode: FailureMode, tools: ToolUse) -> Guard:
     if kinds == {"claim"}:
         return Guard("facts_grounded_v1", {"threshold": 1.0}, judged=False)
     statements = list(dict.fromkeys(_STATEMENTS[kind] for kind in sorted(kinds) if kind in _STATEMENTS))
-    if not statements:
+    if not statements and "side" in kinds:
         raise UsageError(f"mode {mode.number} ({mode.name}): no criterion on the agent could notice it")
+    if not statements and not notes:
+        raise UsageError(
+            f"mode {mode.number} ({mode.name}): nothing says what the agent should do instead; write notes on its "
+            "failures in `fairtrial view`, which become the rubric"
+        )
+    if notes:
+        examples = "; ".join(json.dumps(note, ensure_ascii=False) for note in notes)
+        own = statements or ["The agent does not fail in the way that these notes describe."]
+        statements = [f"{statement} Notes of people on replies that break this rule: {examples}." for statement in own]
     rubrics = [
         {"rubric_id": f"mode_{mode.number}_{place}", "rubric_content": {"text_property": text}}
         for place, text in enumerate(statements, 1)

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import accumulate, islice
 
 from msgspec.structs import replace
@@ -152,15 +153,18 @@ def _examples(members: Sequence[Member]) -> tuple[tuple[str, int], ...]:
 
     The most typical one has the properties that most others have.
     """
-    counts = Counter(name for own, names in members for name in (*names, *features(own.signature)))
+    counts: Counter[str] = Counter()
+    for (signature, own_names), number in Counter((own.signature, names) for own, names in members).items():
+        for name in (*own_names, *features(signature)):
+            counts[name] += number
     every = math.fsum(counts.values())
 
-    def typical(member: Member) -> tuple[float, int, int]:
-        own, names = member
-        mine = names | features(own.signature)
-        return (-math.fsum(counts[name] for name in sorted(mine)) / (len(mine) or 1) / every, own.position, own.attempt)
+    @cache
+    def rate(signature: Signature, names: frozenset[str]) -> float:
+        mine = names | features(signature)
+        return -math.fsum(counts[name] for name in mine) / (len(mine) or 1) / every
 
-    ordered = sorted(members, key=typical)
+    ordered = sorted(members, key=lambda own: (rate(own[0].signature, own[1]), own[0].position, own[0].attempt))
     shortest = min(members, key=lambda member: (member[0].length, member[0].position, member[0].attempt))
     chosen = [ordered[0][0], ordered[-1][0], shortest[0]]
     return tuple(dict.fromkeys((own.case, own.attempt) for own in chosen))

@@ -32,7 +32,6 @@ _HAND_OVER_TOOL = regex.compile(
     r"(?:transfer|hand_?(?:off|over)|escalat)\w*?(?:human|agent|person|support|staff)|^hand_?(?:off|over)|^escalate",
     regex.IGNORECASE,
 )
-_LETTERS = regex.compile(r"\p{L}")
 _ENOUGH_LETTERS = 15
 """A text with fewer letters, for example an id, says little about its language."""
 
@@ -54,9 +53,9 @@ def is_hand_over_tool(name: str) -> bool:
 
 def language(text: str) -> str:
     """Return the language of a text, or an empty text if it is too short to tell."""
-    if len(_LETTERS.findall(text[:200])) < _ENOUGH_LETTERS and detect_language(text) == "en":
-        return ""
     findings = detect_language(text)
+    if findings == "en" and sum(map(str.isalpha, text[:200])) < _ENOUGH_LETTERS:
+        return ""
     return "zh-Hant" if findings == "zh" and is_traditional(text) else findings
 
 

@@ -18,7 +18,7 @@ from fairtrial.records.score import Score
 from fairtrial.text.display import compact, shorten
 
 _SHOWN = 80
-_NO_REPLY_CRITERIA = frozenset(
+NO_REPLY_CRITERIA = frozenset(
     [
         "tool_trajectory_avg_score",
         "final_state_match_v1",
@@ -70,7 +70,7 @@ def _misses(outcome: Outcome, score: Score) -> bool:
 def reply_findings(attempt: Attempt, conversation: Conversation) -> Iterator[Finding]:
     """Yield the faults of the replies that failed, for each the most telling one."""
     for outcome in attempt.failed:
-        if outcome.criterion in _NO_REPLY_CRITERIA:
+        if outcome.criterion in NO_REPLY_CRITERIA:
             continue
         for part in failed_parts(outcome):
             yield from _part_findings(attempt, conversation, part)

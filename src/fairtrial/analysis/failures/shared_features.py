@@ -73,11 +73,18 @@ def _contrasts(signatures: Sequence[Signature], own: CaseFeatures, passes: CaseF
 
 
 def _make(contrast: Contrast, q: float) -> SharedFeature:
-    """Return a difference with the interval of Newcombe (1998, Statistics in Medicine 17, method 10)."""
     ours, theirs = contrast.ours / contrast.our_total, contrast.theirs / contrast.their_total
-    our_low, our_high = wilson(ours, contrast.our_total, NORMAL)
-    their_low, their_high = wilson(theirs, contrast.their_total, NORMAL)
-    gap = ours - theirs
-    low = gap - ((ours - our_low) ** 2 + (their_high - theirs) ** 2) ** 0.5
-    high = gap + ((our_high - ours) ** 2 + (theirs - their_low) ** 2) ** 0.5
-    return SharedFeature(contrast.feature, ours, theirs, gap, max(-1.0, low), min(1.0, high), q)
+    return SharedFeature(contrast.feature, ours, theirs, ours - theirs, *share_difference(*contrast[1:]), q)
+
+
+def share_difference(ours: int, our_total: int, theirs: int, their_total: int) -> tuple[float, float]:
+    """Return the interval of the difference of two shares (Newcombe 1998, Statistics in Medicine 17, method 10)."""
+    if not our_total or not their_total:
+        return -1.0, 1.0
+    our_share, their_share = ours / our_total, theirs / their_total
+    our_low, our_high = wilson(our_share, our_total, NORMAL)
+    their_low, their_high = wilson(their_share, their_total, NORMAL)
+    gap = our_share - their_share
+    low = gap - ((our_share - our_low) ** 2 + (their_high - their_share) ** 2) ** 0.5
+    high = gap + ((our_high - our_share) ** 2 + (their_share - their_low) ** 2) ** 0.5
+    return max(-1.0, low), min(1.0, high)

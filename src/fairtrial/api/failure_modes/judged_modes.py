@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import to_builtins
@@ -13,7 +14,10 @@ from fairtrial import loading
 from fairtrial.analysis.failures.events import Conversation, item_text
 from fairtrial.analysis.failures.failure_tally import EvenSample
 from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, name_key
+from fairtrial.analysis.failures.run_failures import FAILED
 from fairtrial.api.execution import execute
+from fairtrial.api.failure_modes.mode_evidence import ModeEvidence, mode_evidence
+from fairtrial.api.failure_modes.mode_naming import Example, propose_names
 from fairtrial.api.planning import Notes, Plan, run_info
 from fairtrial.api.stored_runs import Run
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
@@ -25,12 +29,12 @@ from fairtrial.records.record import Json
 from fairtrial.records.result import CaseResult, Criterion
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Message, Thought, Trace
-from fairtrial.reports.transcript import transcripts
+from fairtrial.store import DEFAULT_URL
 from fairtrial.text.display import compact
 
 CRITERION = "rubric_based_multi_turn_trajectory_quality_v1"
 MOST_ASKED = 200
-"""The most failed attempts about which the judge is asked. They are choice_of_place at equal distances."""
+"""The most failed attempts about which the judge is asked. They are owners_of_choice at equal distances."""
 MOST_MODES = 9
 """The most modes about which it is asked, those with the most attempts first."""
 _NOTE = "In which way did the agent fail?"
@@ -43,23 +47,26 @@ class _Choice(NamedTuple):
     quote: str
 
 
-def judge_failures(run: Run, failures: Failures, judges: Judges) -> Failures:
-    """Return the failures with what a judge says about those that have no mode, and about names that people gave.
+def judge_failures(run: Run | str | Path, failures: Failures, judges: Judges) -> Failures:
+    """Return the failures with the answers of a judge about those without a mode, and about names that people gave.
 
     Each mode is a closed question that is put to the vote. An attempt is assigned to a mode if the majority says yes to
     it, says no to all others, and quotes words of the conversation. Evidence is never overruled, and these attempts do
-    not count among those of the mode. Raises UsageError if the judge cannot be called.
+    not count among those of the mode. The modes also get names, each of which the votes on its examples have to tell
+    from the other names. Raises UsageError if the judge cannot be called.
     """
     modes = sorted(failures.modes, key=lambda mode: (-mode.attempts, mode.number))[:MOST_MODES]
-    open_places = {(own.position, own.attempt) for own in failures.failed if own.mode is None}
+    evidence = mode_evidence(run, DEFAULT_URL)
     sample: EvenSample[tuple[tuple[int, int], Trace]] = EvenSample(MOST_ASKED)
-    for own in transcripts(run) if open_places and modes else ():
-        place = (own.result.position, own.result.attempt)
-        if place in open_places and own.recording is not None and own.recording.trace.invocations:
+    for place, own, mode in evidence.attempts(failures) if failures.alone and modes else ():
+        fails = mode is None and own.result.verdict in FAILED
+        if fails and own.recording is not None and own.recording.trace.invocations:
             sample.add((place, own.recording.trace))
+    if modes:
+        failures = _name_modes(evidence, failures, modes, judges)
     names = [own for own in failures.names if own.name != NOT_A_FAILURE and _find_mode(own.name, modes) is None]
     if not modes or not (sample.items or names):
-        return replace(failures, judged=JudgedFailures())
+        return failures if failures.judged is not None else replace(failures, judged=JudgedFailures())
     traces = [trace for _, trace in sample.items] + [_as_trace(own.name) for own in names]
     choices, calls = _ask(traces, modes, judges)
     choice_of_place = {place: own for (place, _), own in zip(sample.items, choices, strict=False) if own is not None}
@@ -70,12 +77,54 @@ def judge_failures(run: Run, failures: Failures, judges: Judges) -> Failures:
         failed=tuple(_assign(own, choice_of_place.get((own.position, own.attempt))) for own in failures.failed),
         modes=tuple(replace(mode, judged=counts[mode.number]) for mode in failures.modes),
         names=tuple(_group(own, _find_mode(own.name, modes), choice_of_name.get(own.name)) for own in failures.names),
-        judged=JudgedFailures(len(sample.items), len(choice_of_place), len(names), calls),
+        judged=_join(failures.judged, JudgedFailures(len(sample.items), len(choice_of_place), len(names), calls)),
+    )
+
+
+def _join(naming: JudgedFailures | None, own: JudgedFailures) -> JudgedFailures:
+    if naming is None:
+        return own
+    return replace(own, calls=own.calls + naming.calls, proposed=naming.proposed, confirmed=naming.confirmed)
+
+
+def _name_modes(evidence: ModeEvidence, failures: Failures, modes: Sequence[FailureMode], judges: Judges) -> Failures:
+    """Return the failures with names of their modes that a model wrote and votes confirmed.
+
+    All names are put to the vote on all examples together. A name stays if most examples of its mode, and no example of
+    another mode, are assigned to it.
+    """
+    mode_of_example = {(case, attempt): mode.number for mode in modes for case, attempt in mode.examples}
+    failure_of_place = {(own.position, own.attempt): own for own in failures.failed}
+    examples: dict[int, list[Example]] = {}
+    for place, own, number in evidence.attempts(failures):
+        attempt = failure_of_place.get(place)
+        if attempt is None or number is None or own.recording is None or not own.recording.trace.invocations:
+            continue
+        if mode_of_example.get((attempt.case, attempt.attempt)) == number:
+            examples.setdefault(number, []).append((attempt, own.recording.trace))
+    proposals = propose_names(modes, examples, judges)
+    renamed_modes = [replace(mode, name=proposals[mode.number]) for mode in modes if mode.number in proposals]
+    owners = [(mode.number, trace) for mode in renamed_modes for _, trace in examples[mode.number]]
+    choices, calls = _ask([trace for _, trace in owners], renamed_modes, judges) if renamed_modes else ([], 0)
+    owners_of_choice: dict[int, list[int]] = {}
+    for (number, _), choice in zip(owners, choices, strict=True):
+        if choice is not None:
+            owners_of_choice.setdefault(choice.mode, []).append(number)
+    confirmed_names = {
+        mode.number: mode.name
+        for mode in renamed_modes
+        if set(owners_of_choice.get(mode.number, ())) == {mode.number}
+        and 2 * len(owners_of_choice[mode.number]) > len(examples[mode.number])
+    }
+    return replace(
+        failures,
+        modes=tuple(replace(mode, judged_name=confirmed_names.get(mode.number, "")) for mode in failures.modes),
+        judged=JudgedFailures(calls=calls + len(examples), proposed=len(proposals), confirmed=len(confirmed_names)),
     )
 
 
 def _find_mode(name: str, modes: Sequence[FailureMode]) -> int | None:
-    """Return the mode that a person named by its own name or number."""
+    """Return the mode that a person renamed_modes by its own name or number."""
     return next((own.number for own in modes if name in (name_key(own.name), f"mode {own.number}")), None)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,6 +72,11 @@ class ModeBoard:
             shapes.PeopleView(labelers, several, equal, alpha),
             max(0, len(columns) - MOST_COLUMNS),
         )
+
+    def state(self, run_id: str) -> Hashable:
+        """Return a value that is another one as soon as somebody wrote a note or changed the modes."""
+        run = self._store.run(run_id).id
+        return self._store.last_label(run), max(self._store.board(run).events(), default=0)
 
     def note(self, run_id: str, request: shapes.NoteRequest) -> None:
         """Store what a person says about failed attempts. Earlier notes stay in the store.

@@ -3,100 +3,112 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from fairtrial.analysis.failures.guard_config import ToolUse, make_guard
+from fairtrial.analysis.failures.guard_config import make_guard
 from fairtrial.analysis.failures.named_failures import ReadFailure, name_key, weighted_share
-from fairtrial.api.collected_failures import by_position, labelled_failures
 from fairtrial.api.eval_files import save_eval_set
+from fairtrial.api.failure_modes.mode_evidence import ModeEvidence, mode_evidence
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
 from fairtrial.loading.criteria import criteria_in
-from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.case import EvalSet
 from fairtrial.records.failure_mode import FailureMode, Failures, GuardCheck
+from fairtrial.records.label import FAILURES
 from fairtrial.records.result import Criterion, Outcome, Verdict
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.transcript import Transcript, transcripts
+from fairtrial.reports.transcript import Transcript
 from fairtrial.scoring import as_score
 from fairtrial.stats.clustered import mean_of_rates
 from fairtrial.stats.interval import WILSON
+from fairtrial.store import DEFAULT_URL
 from fairtrial.system.event_loop import blocking
+from fairtrial.text.display import shorten
 
 
-def write_guard(run: Run, failures: Failures, mode: FailureMode, path: Path) -> GuardCheck:
-    """Write the configuration of a criterion that notices a mode, and try it on all attempts of the run.
+def write_guard(run: Run | str | Path, failures: Failures, mode: FailureMode, path: Path) -> GuardCheck:
+    """Write the configuration of a criterion that notices a mode, and try it on the attempts whose conversations exist.
 
-    A criterion that asks a judge is not tried. Raises UsageError for a mode that no criterion could notice, and for a
-    file that cannot be written.
+    `run` may be a folder of results, which keeps failed conversations only. A criterion that asks a judge is not tried.
+    Notes of people on the mode are examples of its rubric. Raises UsageError for a mode that no criterion could notice,
+    and for a file that cannot be written.
     """
-    guard = make_guard(mode, _tool_use(run))
+    evidence = mode_evidence(run, DEFAULT_URL)
+    notes = () if isinstance(run, str | Path) else notes_on(run, failures, mode)
+    guard = make_guard(mode, evidence.tools(), notes)
     content = msgspec.json.format(msgspec.json.encode(guard.config), indent=2) + b"\n"
     try:
         path.write_bytes(content)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     criterion = next(own for own in criteria_in(path).criteria if own.name == guard.criterion)
-    return GuardCheck(guard.criterion, judged=True) if guard.judged else _try_guard(run, failures, mode, criterion)
+    return GuardCheck(guard.criterion, judged=True) if guard.judged else _try_guard(evidence, failures, mode, criterion)
 
 
-def write_cases(run: Run, failures: Failures, mode: FailureMode, path: Path) -> int:
-    """Write the cases of a mode as an eval set, and return their number. Equal ids get the names of the run."""
-    positions = {own.position for own in failures.failed if own.mode == mode.number}
-    expected = [own for own in run.expected if own.position in positions]
+MOST_NOTES = 3
+_LONGEST_NOTE = 200
+
+
+def notes_on(run: Run, failures: Failures, mode: FailureMode) -> tuple[str, ...]:
+    """Return the notes of people about the failures of a mode, each text once, the last first."""
+    members = {(own.position, own.attempt) for own in failures.failed if own.mode == mode.number}
+    labels = [label for label in run.labels if label.criterion == FAILURES and label.part is None and label.value]
+    positions = {own.key: own.position for own in run.expected} if labels else {}
+    notes = (
+        shorten(" ".join(label.note.split()), _LONGEST_NOTE)
+        for label in reversed(labels)
+        if (positions.get(label.case), label.attempt) in members
+    )
+    return tuple(dict.fromkeys(note for note in notes if note and name_key(note) != name_key(mode.name)))[:MOST_NOTES]
+
+
+def write_cases(run: Run | str | Path, failures: Failures, mode: FailureMode, path: Path) -> int:
+    """Write the cases of a mode as an eval set, and return their number. Equal ids get the names of the run.
+
+    `run` may be a folder of results, which keeps some of the failed conversations. A case that expects nothing gets the
+    messages of the user.
+    """
+    evidence = mode_evidence(run, DEFAULT_URL)
+    expected = evidence.cases(failures, mode.number)
     ids = [own.case.id for own in expected]
-    cases = [
-        own.case if ids.count(own.case.id) == 1 else msgspec.structs.replace(own.case, id=own.name) for own in expected
-    ]
-    save_eval_set(EvalSet(f"{run.info.id}-mode-{mode.number}", tuple(cases), description=mode.name), path)
+    counts = Counter(ids)
+    names = Counter(own.name for own in expected if counts[own.case.id] > 1)
+    number_of_name: Counter[str] = Counter()
+    cases = []
+    for own in expected:
+        name = own.case.id if counts[own.case.id] == 1 else own.name
+        number_of_name[name] += 1
+        name = f"{name}-{number_of_name[name]}" if names[name] > 1 else name
+        # Other formats have keys, such as an instruction of the user, that a reader of eval sets would refuse.
+        extra = {"metadata": own.case.extra} if own.case.extra else None
+        cases.append(msgspec.structs.replace(own.case, id=name, extra=extra))
+    save_eval_set(EvalSet(f"{evidence.id}-mode-{mode.number}", tuple(cases), description=mode.name), path)
     return len(cases)
 
 
-def _tool_use(run: Run) -> ToolUse:
-    tools: dict[str, None] = {}
-    expected_tools: dict[str, None] = {}
-    scope = "invocation"
-    for expected in run.expected:
-        if expected.case.expected_calls is not None:
-            scope = "conversation"
-        expected_tools.update(dict.fromkeys(_expected_tools(expected.case)))
-    for _, recording in run.recordings:
-        for invocation in recording.trace.invocations:
-            tools.update(dict.fromkeys(call.name for call in invocation.tool_calls))
-        for agent in recording.trace.agents:
-            tools.update(dict.fromkeys(agent.tool_names))
-    return ToolUse({*tools, *expected_tools}, {*expected_tools}, scope)
-
-
-def _expected_tools(case: EvalCase) -> Iterator[str]:
-    yield from (call.name for call in case.expected_calls or ())
-    yield from (call.name for turn in case.conversation or () for call in turn.tool_calls)
-
-
-def _try_guard(run: Run, failures: Failures, mode: FailureMode, criterion: Criterion) -> GuardCheck:
+def _try_guard(evidence: ModeEvidence, failures: Failures, mode: FailureMode, criterion: Criterion) -> GuardCheck:
     """Return how many attempts of the mode the criterion fails, and how many attempts that passed.
 
     Failed attempts that people labelled are tried too.
     """
-    members = {(own.position, own.attempt) for own in failures.failed if own.mode == mode.number}
-    readings = labelled_failures(run, failures)
+    readings = evidence.readings(failures)
     caught: dict[int, tuple[int, int]] = {}
     alarms: dict[int, tuple[int, int]] = {}
     verdicts: dict[tuple[int, int], bool] = {}
-    for attempts in by_position(transcripts(run)):
-        for own in attempts:
-            place = (own.result.position, own.result.attempt)
-            group = caught if place in members else alarms if own.result.verdict is Verdict.PASSED else None
-            if (group is None and place not in readings) or (failed := _fails(criterion, own)) is None:
-                continue
-            if place in readings:
-                verdicts[place] = failed
-            if group is not None:
-                earlier = group.get(place[0], (0, 0))
-                group[place[0]] = (earlier[0] + failed, earlier[1] + 1)
+    for place, own, number in evidence.attempts(failures):
+        group = caught if number == mode.number else alarms if own.result.verdict is Verdict.PASSED else None
+        if (group is None and place not in readings) or (failed := _fails(criterion, own)) is None:
+            continue
+        if place in readings:
+            verdicts[place] = failed
+        if group is not None:
+            earlier = group.get(place[0], (0, 0))
+            group[place[0]] = (earlier[0] + failed, earlier[1] + 1)
     spared = {place: (total - failed, total) for place, (failed, total) in alarms.items()}
     check = GuardCheck(
         criterion.name,

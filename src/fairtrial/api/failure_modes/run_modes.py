@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairtrial.analysis.failures.mode_changes import compare_modes
+from fairtrial.analysis.failures.failure_tally import FailureTally
+from fairtrial.analysis.failures.mode_changes import CaseRates, compare_modes, compare_shares, rates_of_run
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
-from fairtrial.api.collected_failures import case_keys, check_distance, find_failures
+from fairtrial.api.collected_failures import case_keys, check_distance, count_failures, find_failures
 from fairtrial.api.dataset_sources import is_folder_of_results
-from fairtrial.api.failure_modes.folder_modes import folder_failures
+from fairtrial.api.failure_modes.folder_modes import folder_failures, measure_failures
 from fairtrial.api.run_sources import is_file
 from fairtrial.api.stored_runs import Run, reread
 from fairtrial.errors import UsageError
@@ -37,10 +38,23 @@ def failures(
 def failure_changes(run: str | Path | Run, earlier: str | Path | Run, *, store: str = DEFAULT_URL) -> ModeChanges:
     """Return which failure modes are new, gone, more frequent or less frequent than in an earlier run.
 
-    Raises UsageError if there is no such run.
+    Each may be a folder that `score --out` wrote. If both hold the same cases, these are compared case by case,
+    otherwise the shares of cases. Raises UsageError if there is no such run.
     """
-    now, before = find_run(run, store), find_run(earlier, store)
-    return compare_modes(failures(before), failures(now), case_keys(before), case_keys(now))
+    now, tally, rates = _measure(run, store)
+    before, earlier_tally, earlier_rates = _measure(earlier, store)
+    if rates is not None and earlier_rates is not None and {*rates.attempts} & {*earlier_rates.attempts}:
+        return compare_modes(before, now, earlier_rates, rates)
+    return compare_shares(before, now, earlier_tally, tally)
+
+
+def _measure(run: str | Path | Run, store: str) -> tuple[Failures, FailureTally, CaseRates | None]:
+    """Return the failures of a run or a folder, their counts, and the rates of its cases if they have identities."""
+    if not isinstance(run, Run) and is_folder_of_results(run):
+        return measure_failures(run)
+    stored_run = find_run(run, store)
+    failures, tally = count_failures(stored_run)
+    return failures, tally, rates_of_run(failures, case_keys(stored_run))
 
 
 def find_run(run: str | Path | Run, store: str) -> Run:
@@ -48,9 +62,7 @@ def find_run(run: str | Path | Run, store: str) -> Run:
     if isinstance(run, Run):
         return run
     if is_folder_of_results(run):
-        raise UsageError(
-            f"{run}: a folder of results lists modes only; give the run in the store, which has the conversations"
-        )
+        raise UsageError(f"{run}: a folder of results; give the run in the store, which has the conversations")
     if is_file(run):
         raise UsageError(
             f"{run}: failures need the conversations; give the id of a run in the store, or import the run"

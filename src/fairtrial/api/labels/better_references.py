@@ -1,12 +1,14 @@
-"""Write an eval set from the references that people corrected."""
+"""Write an eval set from the references that people corrected, and from attempts that they call no failure."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from fairtrial.api.eval_files import save_eval_set
+from fairtrial.api.labels.repaired_cases import repaired_cases
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.case import EvalCase, EvalSet
@@ -15,18 +17,31 @@ from fairtrial.records.label import Label
 from fairtrial.records.trace import Message
 
 
-def write_references(run: Run, path: Path) -> int:
-    """Write the eval set of a run with the references that people gave in labels, and return how many were replaced.
+class WrittenReferences(NamedTuple):
+    """The references of labels that an eval set has, and the cases that attempts repaired."""
 
-    The last label on a reply counts. Raises UsageError if the file exists, if no label has a reference, or if the
-    labels belong to several eval sets.
+    replaced: int
+    repaired: int
+
+
+def write_references(run: Run, path: Path) -> WrittenReferences:
+    """Write the eval set of a run with the references that people gave in labels.
+
+    The last label on a reply counts. If people say of a failed attempt that the agent did not fail, the case expects
+    its calls or replies, unless a label has a reference. Raises UsageError if the file exists, if no label says
+    either, or if the labels belong to several eval sets.
     """
     if path.exists():
         raise UsageError(
             f"{spell('references')}: {path} exists; choose another file, because an eval set is never changed"
         )
     labels = [label for label in run.labels if label.reference]
-    names = sorted({label.case.eval_set for label in labels})
+    repaired = repaired_cases(run)
+    all_expected = list(run.expected)
+    names = sorted(
+        {label.case.eval_set for label in labels}
+        | {expected.eval_set for expected in all_expected if expected.position in repaired}
+    )
     if len(names) != 1:
         problem = f"labels of several eval sets have one: {', '.join(names)}" if names else "no label has one"
         raise UsageError(
@@ -35,16 +50,18 @@ def write_references(run: Run, path: Path) -> int:
     by_case: dict[CaseKey, list[Label]] = {}
     for label in labels:
         by_case.setdefault(label.case, []).append(label)
-    count = 0
+    count = repairs = 0
     cases: list[EvalCase] = []
-    for expected in run.expected:
+    for expected in all_expected:
         if expected.eval_set == names[0]:
             own = by_case.get(CaseKey(expected.eval_set, expected.case.id, expected.digest), [])
             case, replaced = _apply_correction(expected.case, own)
+            if not replaced and expected.position in repaired:
+                case, repairs = repaired[expected.position], repairs + 1
             cases.append(case)
             count += replaced
     save_eval_set(EvalSet(names[0], tuple(cases)), path)
-    return count
+    return WrittenReferences(count, repairs)
 
 
 def _apply_correction(case: EvalCase, labels: list[Label]) -> tuple[EvalCase, int]:

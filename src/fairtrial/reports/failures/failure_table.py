@@ -95,7 +95,11 @@ def judged_lines(failures: Failures) -> Iterator[str]:
         f"judge: {own.assigned:,} of {count(own.questions, 'failed attempt')} without a mode assigned by vote and "
         f"quote, {count(own.calls, 'call')}; the counts above are of evidence alone"
     )
+    if own.proposed:
+        yield f"judge: {own.confirmed:,} of {count(own.proposed, 'proposed name')} confirmed by votes on examples"
     for mode in failures.modes:
+        if mode.judged_name:
+            yield f"judge: mode {mode.number} ({mode.name}) is named '{mode.judged_name}'"
         if mode.judged:
             yield f"judge: mode {mode.number} ({mode.name}): {count(mode.judged, 'more attempt')}"
     for name in failures.names:
@@ -127,6 +131,7 @@ def mode_report(failures: Failures, number_of_mode: int) -> RenderableType:
     share = f"{rate(mode.of_failures.value)} of all failures ({interval(mode.of_failures, percent=True) or DASH})"
     lines: list[RenderableType] = [
         Text(f"{mode.number}  {mode.name}", "bold"),
+        *([Text(visible_line(f"named by the judge: {mode.judged_name}"))] if mode.judged_name else []),
         Text(f"{count(mode.attempts, 'attempt')} in {count(mode.cases, 'case')}, {share}; side at fault: {mode.side}"),
         Text(f"{count(mode.repaired, 'case')} would pass if it was repaired"),
         Text(f"to read first: {', '.join(_example(own) for own in mode.examples)}"),
@@ -183,10 +188,12 @@ def guard_report(check: GuardCheck, path: str) -> RenderableType:
     if check.judged:
         return Text(visible_line(f"{head} needs a judge, so it was not tried; `fairtrial judge check` examines one"))
     caught = f"catches {check.caught:,} of {count(check.members, 'attempt')} of the mode{_ends(check.sensitivity)}"
-    alarms = f"fails {check.alarms:,} of {count(check.passes, 'attempt')} that passed"
-    spared = f"specificity {rate(check.specificity.value)}{_ends(check.specificity)}" if check.passes else "no pass"
-    lines = (f"{head} {caught}", f"{path}: it {alarms}; {spared}")
-    return Group(*(Text(visible_line(line)) for line in (*lines, *_labelled_lines(check, path))))
+    spared = f"{path}: no attempt that passed is there to try it on, so its false alarms are not known"
+    if check.passes:
+        alarms = f"fails {check.alarms:,} of {count(check.passes, 'attempt')} that passed"
+        spared = f"{path}: it {alarms}; specificity {rate(check.specificity.value)}{_ends(check.specificity)}"
+    lines = (f"{head} {caught}", spared, *_labelled_lines(check, path))
+    return Group(*(Text(visible_line(line)) for line in lines))
 
 
 def _labelled_lines(check: GuardCheck, path: str) -> Iterator[str]:
