@@ -95,11 +95,12 @@ def _expected(turn: int) -> Invocation:
 def _actual(turn: int, failing: int) -> Invocation:
     low = _is_low(turn, failing)
     refund = ToolCall("issue_refund", {"order_id": f"A-{turn}", "amount": 29.9 if low else 19.9}, seconds=0.4)
+    items = [{"name": "lamp", "price": 19.9}, {"name": "book", "price": 12.5}]
     steps = (
         ToolCall("login", {}, seconds=0.1),
         ToolResult("login", {"state": "ok"}),
         ToolCall("get_order", {"order_id": f"A-{turn}"}, seconds=0.2),
-        ToolResult("get_order", {"order": {"id": f"A-{turn}", "items": [{"name": "lamp", "price": 19.9}]}}),
+        ToolResult("get_order", {"order": {"id": f"A-{turn}", "items": items}}),
         refund,
         ToolResult("issue_refund", {"done": True}),
     )

@@ -58,6 +58,10 @@ export interface AttemptRow {
   labelled?: boolean;
   seconds?: number | null;
   mode?: number | null;
+  values?: (number | null)[];
+  tokens?: number | null;
+  cost?: number | null;
+  disputed?: boolean;
 }
 
 export interface AttemptView {
@@ -184,6 +188,7 @@ export interface CaseRow {
   query?: string;
   reason?: string;
   cause?: "agent" | "judge" | null;
+  groups?: Record<string, string>;
 }
 
 export interface ClaimDecision {
@@ -908,6 +913,7 @@ export interface StepView {
   is_error?: boolean;
   injected?: Injection[];
   parts?: Part[];
+  started?: number | null;
   seconds?: number | null;
   withheld?: string;
   beginning?: string;

@@ -112,7 +112,9 @@ class AttemptRow(ViewShape, frozen=True):
     """An attempt in the list of cases. `place` is its number in the run, counted from 0.
 
     `failed` and `unscored` are indexes of criteria, `tools` of the run's tools. `mode` is the number of its failure
-    mode.
+    mode. `values` are those of the criteria, in their order. `tokens` are the agent's, and `cost` is in US dollars and
+    that of judges, simulated users and played tools. `disputed` says that votes of judges on a question differ, or that
+    a person decided otherwise than a criterion.
     """
 
     place: int
@@ -126,6 +128,10 @@ class AttemptRow(ViewShape, frozen=True):
     labelled: bool = False
     seconds: float | None = None
     mode: int | None = None
+    values: list[float | None] = []
+    tokens: int | None = None
+    cost: float | None = None
+    disputed: bool = False
 
 
 class CaseRow(ViewShape, frozen=True):
@@ -133,6 +139,7 @@ class CaseRow(ViewShape, frozen=True):
 
     `verdict` follows from the verdicts of the attempts by the rule of the case.
     If some attempts passed and others failed, `cause` says who makes the difference, if the traces are known.
+    `groups` are the groups of the case, as texts.
     """
 
     position: int
@@ -143,6 +150,7 @@ class CaseRow(ViewShape, frozen=True):
     query: str = ""
     reason: str = ""
     cause: FlakeCause | None = None
+    groups: dict[str, str] = {}
 
 
 class ComparedCase(ViewShape, frozen=True):
