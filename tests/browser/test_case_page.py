@@ -134,7 +134,7 @@ def test_json_is_a_tree(visit: Visit) -> None:
     assert tree.locator("summary").first.inner_text().startswith("order")
     assert tree.locator(".json-number").first.inner_text() == "19.9"
     tree.locator("summary").first.click()
-    assert tree.locator(".json-number").count() == 0
+    tree.locator(".json-number").first.wait_for(state="detached")
 
 
 def test_id_link_command_and_case_can_be_copied(browser: Any, address: str) -> None:

@@ -81,7 +81,7 @@ function Member({ name, value, depth }: { name: string; value: unknown; depth: n
     </>
   );
   return (
-    <Fold open={depth < 2 && size <= OPENED} summary={summary}>
+    <Fold open={depth < 3 && size <= OPENED} summary={summary}>
       {() => <Members value={value} depth={depth + 1} />}
     </Fold>
   );

@@ -38,8 +38,8 @@ def aligned_calls(
     """Return the rows of an alignment with the places of their calls.
 
     A missing call that stands at another place is one row, which is moved. A missing call and a surplus call of the
-    same tool are one row, which is changed. If the order is free, a moved call is allowed. `places` are then those of the actual calls, in the order of the rows, without the calls of optional tools.
-    These become rows of their own.
+    same tool are one row, which is changed. If the order is free, a moved call is allowed. `places` are then those of
+    the actual calls, in the order of the rows, without the calls of optional tools. These become rows of their own.
     """
     ours, theirs = _places(calls.actual, tools.optional), _places(calls.expected, tools.optional)
     ours_in_rows = ours if places is None else map(ours.__getitem__, places)
