@@ -57,7 +57,7 @@ class Visit:
     requests: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
-    def open(self, address: str, ready: str = "[role=row] .name") -> None:
+    def open(self, address: str, ready: str = ".row .name") -> None:
         """Open an address, also if only its fragment is new, and wait until an element is there."""
         self.page.goto("about:blank")
         self.page.goto(address)

@@ -1,4 +1,5 @@
 // The source of a file: an index of all cases, and chunks of attempts that are unpacked when they are needed.
+import { grouped, type Group, sorted } from "./order";
 import { attention, matches, type CaseChange } from "./rows";
 import { find, split, type Texts } from "./search";
 import type { CaseList, Query, Source } from "./source";
@@ -51,7 +52,10 @@ export function restore(value: unknown, texts: readonly string[]): unknown {
 }
 
 class List implements CaseList {
-  constructor(private readonly rows: readonly CaseRow[]) {}
+  constructor(
+    private readonly rows: readonly CaseRow[],
+    readonly groups: readonly Group[],
+  ) {}
 
   get total(): number {
     return this.rows.length;
@@ -97,13 +101,14 @@ class EmbeddedRun {
     const tools = this.view.tools ?? [];
     const names = { criteria: this.view.criteria.map((criterion) => criterion.criterion), tools, changes: this.changes };
     const found = query.text ? await this.search(query.text) : null;
-    return new List(
-      this.sorted.filter(
-        (row) =>
-          matches(row, query, names) &&
-          (!found || found.has(-1 - row.position) || row.attempts.some((attempt) => found.has(attempt.place))),
-      ),
+    const rows = this.sorted.filter(
+      (row) =>
+        matches(row, query, names) &&
+        (!found || found.has(-1 - row.position) || row.attempts.some((attempt) => found.has(attempt.place))),
     );
+    if (!query.sort) return new List(rows, []);
+    const keyed = sorted(rows, query.sort, this.view);
+    return new List(keyed.map(([, row]) => row), query.group ? grouped(keyed.map(([key]) => key)) : []);
   }
 
   /** Returns the places of attempts that contain a text, and for each case whose name does the number -1 - position. */

@@ -1,5 +1,6 @@
 // The source of the viewer: a server over the store. Rows are asked for when they are seen, and again when they changed.
 import { type Client, run as pathOf, ServerProblem } from "./client";
+import type { Group } from "./order";
 import { EVERYTHING, type CaseList, type Query, type Source } from "./source";
 import type { AttemptView, CaseRow, ComparisonView, FoundCases, ModesView, NoteRequest, OpenedRuns, RunChange, RunView } from "./view";
 
@@ -50,6 +51,7 @@ class List implements CaseList {
   constructor(
     private readonly positions: readonly number[],
     private readonly rows: Rows,
+    readonly groups: readonly Group[],
   ) {}
 
   get total(): number {
@@ -132,11 +134,11 @@ export class ServerSource implements Source {
   }
 
   async list(run: string, query: Query): Promise<CaseList> {
-    const { flags, text, ...rest } = query;
+    const { flags, text, group, ...rest } = query;
     const base = this.opened.runs.find((view) => view.id !== run)?.id ?? "";
     const only = flags.join(",");
-    const found = await this.client.get<FoundCases>(`${pathOf(run)}/cases`, { ...rest, only, q: text, base });
-    return new List(found.positions, this.rowsOf(run));
+    const found = await this.client.get<FoundCases>(`${pathOf(run)}/cases`, { ...rest, only, q: text, base, group: group ? "yes" : "" });
+    return new List(found.positions, this.rowsOf(run), (found.groups ?? []).map(([key, count]) => ({ key, count })));
   }
 
   async row(run: string, position: number): Promise<CaseRow | undefined> {

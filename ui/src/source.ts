@@ -1,4 +1,5 @@
 // Where the program reads runs from: data that a file embeds, or a server. Both give the same view model.
+import type { Group } from "./order";
 import type { AttemptView, CaseRow, ComparisonView, ModesView, NoteRequest, RunView } from "./view";
 
 export type Filter = "failed" | "flaky" | "changed" | "labelled" | "invalid";
@@ -13,13 +14,29 @@ export interface Query {
   readonly text: string;
   /** The number of a failure mode, or "alone" for failures without a mode. */
   readonly mode: string;
+  /** The column by which cases are sorted, with a minus before it if downwards, or "" for what needs attention. */
+  readonly sort: string;
+  /** Whether cases with the same value in that column are a group. */
+  readonly group: boolean;
 }
 
-export const EVERYTHING: Query = { verdict: "", criterion: "", side: "", tool: "", flags: [], text: "", mode: "" };
+export const EVERYTHING: Query = {
+  verdict: "",
+  criterion: "",
+  side: "",
+  tool: "",
+  flags: [],
+  text: "",
+  mode: "",
+  sort: "",
+  group: false,
+};
 
 /** The cases that a query found, by what needs attention. A row that is not at hand yet is undefined. */
 export interface CaseList {
   readonly total: number;
+  /** The groups of the sorted cases, or nothing. */
+  readonly groups: readonly Group[];
   row(index: number): CaseRow | undefined;
   /** Makes the rows of a range available. Resolves at once if they are. */
   load(from: number, to: number): Promise<void>;

@@ -395,6 +395,7 @@ export interface FirstDecision {
 
 export interface FoundCases {
   positions: number[];
+  groups?: ([string | number | null, number])[];
 }
 
 export interface GateDecision {
@@ -866,6 +867,7 @@ export interface RunView {
   name?: string;
   progress?: ProgressView | null;
   failures?: ModesView | null;
+  groups?: string[];
 }
 
 export interface Score {

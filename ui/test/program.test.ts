@@ -126,7 +126,7 @@ test("the fragment holds the whole state", () => {
     name: "late order",
     attempt: 2,
     step: "2.3",
-    query: { verdict: "failed", criterion: "a&b=c", side: "agent", tool: "注文#", flags: ["flaky", "invalid"], text: "x y?&", mode: "3" },
+    query: { verdict: "failed", criterion: "a&b=c", side: "agent", tool: "注文#", flags: ["flaky", "invalid"], text: "x y?&", mode: "3", sort: "-c.a&b", group: true },
   } as const;
   assert.deepEqual(parse(format(state), ["one", "two"]), state);
 });

@@ -63,6 +63,15 @@ class ViewQueries(RunQueries, ABC):
         )
         return set(map(tuple, self._tuples(query)))
 
+    def mean_values(self, run_id: str, criterion: str) -> dict[int, float]:
+        """Return the mean value of a criterion over the attempts at each case, by position."""
+        number = self._number(run_id)
+        own = sa.select(CRITERIA.c.number).where(CRITERIA.c.run == number, CRITERIA.c.name == storable(criterion))
+        query = sa.select(SCORES.c.position, sa.func.avg(SCORES.c.value)).where(
+            SCORES.c.run == number, SCORES.c.criterion.in_(own), SCORES.c.value.is_not(None)
+        )
+        return {position: value for position, value in self._tuples(query.group_by(SCORES.c.position))}
+
     def criterion_counts(self, run_id: str) -> dict[str, dict[str, int]]:
         """Return the number of outcomes of each criterion by their verdict."""
         number = self._number(run_id)

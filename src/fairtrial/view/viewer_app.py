@@ -86,6 +86,8 @@ class ViewerApp:
             flags,  # type: ignore[arg-type]
             values.get("q", ""),
             values.get("mode", ""),
+            values.get("sort", ""),
+            values.get("group") == "yes",
         )
         return send_json(self._viewer.find_cases(request.path_params["run"], query, values.get("base", "")))
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
 from fairtrial.records.record import Record
 from fairtrial.records.result import Verdict
 
@@ -27,7 +29,8 @@ _GREEN = ("passed", "informational")
 class CaseQuery(Record, frozen=True):
     """What a reader looks for in the list of cases. Empty values do not limit it.
 
-    `mode` is the number of a failure mode, or `alone` for failures without a mode.
+    `mode` is the number of a failure mode, or `alone` for failures without a mode. `sort` is a column of the grid, with
+    a minus before it if downwards. With `group`, cases with the same value in it are a group.
     """
 
     verdict: str = ""
@@ -37,6 +40,8 @@ class CaseQuery(Record, frozen=True):
     flags: tuple[Flag, ...] = ()
     text: str = ""
     mode: str = ""
+    sort: str = ""
+    group: bool = False
 
 
 @dataclass
@@ -100,7 +105,7 @@ class RunIndex:
         With `newest_first`, the case that changed last comes first among cases that need the same attention.
         """
         order = self._order(newest_first=newest_first)
-        if query == CaseQuery():
+        if replace(query, sort="", group=False) == CaseQuery():
             return order
         cases = list(self._cases.values())
         if "flaky" in query.flags:

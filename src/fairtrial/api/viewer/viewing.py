@@ -26,6 +26,7 @@ from fairtrial.api.viewer.view_index import (
     places_of_tool,
     places_with_text,
 )
+from fairtrial.api.viewer.view_order import arrange, group, sort_keys
 from fairtrial.api.viewer.viewed_modes import ViewedModes
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
@@ -209,7 +210,15 @@ class StoreViewer:
             conditions.places.append(self._labelled_places(info.id))
         if "changed" in query.flags and base:
             conditions.positions.append(self._changed_positions(base, info.id))
-        return shapes.FoundCases(index.find(query, conditions, newest_first=info.finished is None))
+        found = index.find(query, conditions, newest_first=info.finished is None)
+        column = query.sort.removeprefix("-")
+        if not column:
+            return shapes.FoundCases(found)
+        keys = self._find_cached(
+            ("sort", info.id, index.change, column), lambda: sort_keys(self.store, info.id, index, column)
+        )
+        found = arrange(found, keys, downwards=query.sort.startswith("-"))
+        return shapes.FoundCases(found, group(found, keys) if query.group else [])
 
     def _tool_places(self, run_id: str, change: int, tool: str) -> Collection[tuple[int, int]]:
         return self._find_cached(("tool", run_id, change, tool), lambda: set(places_of_tool(self.store, run_id, tool)))

@@ -82,6 +82,7 @@ class RunReader:
             agents=self.agents.views,
             tools=list(self.builder.tools),
             labelled=self.builder.labelled,
+            groups=list(self.builder.groups),
             failures=run_modes(self.run, self.base),
         )
 
@@ -125,6 +126,7 @@ def run_view(
     labelled: int = 0,
     progress: shapes.ProgressView | None = None,
     failures: ModesView | None = None,
+    groups: Sequence[str] = (),
 ) -> shapes.RunView:
     """Return the view of a whole run. A run that was interrupted has not passed."""
     verdict = Verdict.UNSCORED if info.finished is None and summary.verdict in _GREEN else summary.verdict
@@ -160,6 +162,7 @@ def run_view(
         name=info.name,
         progress=progress,
         failures=failures,
+        groups=list(groups),
     )
 
 

@@ -11,6 +11,7 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.attempt_rule import AttemptRules
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.label import Label
+from fairtrial.records.record import Json
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation
@@ -41,6 +42,7 @@ class RowBuilder:
     take: Callable[[shapes.CaseRow], object]
     modes: Mapping[tuple[int, int], int] = field(default_factory=dict)
     tools: dict[str, int] = field(default_factory=dict)
+    groups: dict[str, None] = field(default_factory=dict)
     labelled: int = 0
     cases: int = 0
     _attempts: list[AttemptParts] = field(default_factory=list)
@@ -59,6 +61,8 @@ class RowBuilder:
         first = self._attempts[0]
         reasons = (_reason(parts.result)[:_REASON] for parts in self._attempts)
         self.cases += 1
+        groups = _groups(first)
+        self.groups |= dict.fromkeys(groups)
         self.take(
             shapes.CaseRow(
                 first.result.position,
@@ -69,7 +73,7 @@ class RowBuilder:
                 _query(first)[:_QUERY],
                 next(filter(None, reasons), ""),
                 self._cause(),
-                _groups(first),
+                groups,
             )
         )
         self._attempts = []
@@ -102,7 +106,7 @@ class RowBuilder:
             unscored=[criterion for criterion, verdict in verdicts if verdict is Verdict.UNSCORED],
             tools=self._tools(parts.recording),
             labelled=bool(parts.labels),
-            seconds=_seconds(parts.recording),
+            seconds=seconds_of(parts.recording),
             mode=self.modes.get((result.position, result.attempt)),
             values=values,
             tokens=_tokens(result),
@@ -143,7 +147,7 @@ def _cost(result: CaseResult) -> float | None:
     return sum(costs) if costs else None
 
 
-def _seconds(recording: Recording | None) -> float | None:
+def seconds_of(recording: Recording | None) -> float | None:
     """Return the seconds of a conversation, or None unless all of its invocations recorded theirs."""
     if recording is None:
         return None
@@ -154,7 +158,12 @@ def _seconds(recording: Recording | None) -> float | None:
 
 def _groups(parts: AttemptParts) -> dict[str, str]:
     groups = {} if parts.case is None else parts.case.groups
-    return {name: (value if isinstance(value, str) else compact(value))[:_GROUP] for name, value in groups.items()}
+    return {name: group_text(value) for name, value in groups.items()}
+
+
+def group_text(value: Json) -> str:
+    """Return the value of a group as a short text."""
+    return (value if isinstance(value, str) else compact(value))[:_GROUP]
 
 
 def _query(parts: AttemptParts) -> str:

@@ -75,6 +75,7 @@ class RunView(Record, frozen=True):
 
     `traces` says of which attempts the conversations are at hand. `clustered` says that cases have several attempts.
     `failures` are the failure modes, and null if no attempt failed or if they are asked for by a request of their own.
+    `groups` are the names of the groups of cases.
     """
 
     view: int
@@ -106,6 +107,7 @@ class RunView(Record, frozen=True):
     name: str = ""
     progress: ProgressView | None = None
     failures: ModesView | None = None
+    groups: list[str] = []
 
 
 class AttemptRow(ViewShape, frozen=True):
@@ -240,9 +242,13 @@ class OpenedRuns(ViewShape, frozen=True):
 
 
 class FoundCases(ViewShape, frozen=True):
-    """The positions of the cases that a query found, the cases that need attention first."""
+    """The positions of the cases that a query found, in the order that it asked for.
+
+    `groups` are the values of neighbouring cases in the sorted column, with the number of cases that have them.
+    """
 
     positions: list[int]
+    groups: list[tuple[str | float | None, int]] = []
 
 
 class RunChange(ViewShape, frozen=True):
