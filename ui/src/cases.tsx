@@ -5,6 +5,7 @@ import { usePage } from "./context";
 import { Fold } from "./fold";
 import { Grid } from "./grid";
 import { badge } from "./keys";
+import { Name } from "./marks";
 import { SearchBox } from "./searchbox";
 import { type CaseList, EVERYTHING, type Filter, type Query } from "./source";
 import { isLimited } from "./state";
@@ -106,7 +107,7 @@ function Arrangement({ query, change, columns }: ArrangementProps) {
                   checked={columns.shown.some((shown) => shown.key === column.key)}
                   onChange={(event) => columns.show(column.key, event.currentTarget.checked)}
                 />{" "}
-                {column.name}
+                <Name text={column.name} />
               </label>
             ))}
           </div>

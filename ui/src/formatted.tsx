@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { useLanguage } from "./context";
 import { blocksOf, type Block, type Inline } from "./markdown";
-import { Marked } from "./text";
+import { Marked, Plain } from "./text";
 import { languageOf } from "./visible";
 
 const LONGEST = 6000;
@@ -63,7 +63,7 @@ function Element({ block, marks }: { block: Block; marks: readonly string[] }) {
           {block.items.map((item, index) => (
             <li key={index} class={`depth-${item.depth}`}>
               <span class="md-marker" aria-hidden="true">
-                {item.marker}
+                <Plain text={item.marker} />
               </span>
               <span>
                 <Inlines inlines={item.text} marks={marks} />
@@ -112,11 +112,11 @@ function Inlines({ inlines, marks }: { inlines: readonly Inline[]; marks: readon
   return (
     <>
       {inlines.map(({ kind, text }, index) => {
-        const own = <Marked text={text} marks={marks} />;
-        if (kind === "code") return <code key={index}>{own}</code>;
-        if (kind === "strong") return <b key={index}>{own}</b>;
-        if (kind === "em") return <i key={index}>{own}</i>;
-        if (kind === "del") return <s key={index}>{own}</s>;
+        const inner = <Marked text={text} marks={marks} />;
+        if (kind === "code") return <code key={index}>{inner}</code>;
+        if (kind === "strong") return <b key={index}>{inner}</b>;
+        if (kind === "em") return <i key={index}>{inner}</i>;
+        if (kind === "del") return <s key={index}>{inner}</s>;
         return <Marked key={index} text={text} marks={marks} />;
       })}
     </>

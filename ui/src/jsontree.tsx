@@ -40,7 +40,7 @@ function Members({ value, depth }: { value: object; depth: number }) {
     <ul>
       {entries.slice(0, shown).map(([key, own]) => (
         <li key={key}>
-          <Member name={key} value={own} depth={depth} />
+          <Member name={label} value={own} depth={depth} />
         </li>
       ))}
       {shown < entries.length && (
@@ -55,7 +55,7 @@ function Members({ value, depth }: { value: object; depth: number }) {
 }
 
 function Member({ name, value, depth }: { name: string; value: unknown; depth: number }) {
-  const key = (
+  const label = (
     <span class="json-key">
       <Name text={name} />
     </span>
@@ -63,7 +63,7 @@ function Member({ name, value, depth }: { name: string; value: unknown; depth: n
   if (!isNode(value)) {
     return (
       <>
-        {key} <Leaf value={value} />
+        {label} <Leaf value={value} />
       </>
     );
   }
@@ -72,7 +72,7 @@ function Member({ name, value, depth }: { name: string; value: unknown; depth: n
   const line = size <= OPENED ? lineOf(value) : "";
   const summary = (
     <>
-      {key} <span class="muted">{brief}</span>{" "}
+      {label} <span class="muted"><Plain text={brief} /></span>{" "}
       {line && line.length <= BRIEF && (
         <span class="muted">
           <Name text={line} />

@@ -235,7 +235,7 @@ test("a link names its case until another case is opened", () => {
 test("only Name, Foreign and Plain take texts of others", () => {
   // A value that stands in the markup as it is. Texts with values and lists spell hidden characters out themselves.
   const bare = /(?<=>|^ *|\} |[\w,:·.] )\{([a-zA-Z]+(?:[.?!]+[a-zA-Z]+)*)\}/gm;
-  const markup = new Set("body caption cell children props.children column facts head row.head shown".split(" "));
+  const markup = new Set("body caption cell children props.children column facts head inner label row.head shown summary".split(" "));
   const own = new Set(
     ("comparison.base comparison.candidate run.id run.version failure.side invalid.side used.side usage.side side " +
       "tab.text name value props.name props.title piece.text change.text text saved").split(" "),

@@ -70,7 +70,7 @@ class ViewQueries(RunQueries, ABC):
         query = sa.select(SCORES.c.position, sa.func.avg(SCORES.c.value)).where(
             SCORES.c.run == number, SCORES.c.criterion.in_(own), SCORES.c.value.is_not(None)
         )
-        return {position: value for position, value in self._tuples(query.group_by(SCORES.c.position))}
+        return dict(self._tuples(query.group_by(SCORES.c.position)))
 
     def criterion_counts(self, run_id: str) -> dict[str, dict[str, int]]:
         """Return the number of outcomes of each criterion by their verdict."""

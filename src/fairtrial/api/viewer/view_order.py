@@ -82,4 +82,4 @@ def arrange(positions: Sequence[int], keys: Mapping[int, SortKey], *, downwards:
 
 def group(positions: Sequence[int], keys: Mapping[int, SortKey]) -> list[tuple[SortKey, int]]:
     """Return the groups of neighbours with the same value, with the number of their cases."""
-    return [(key, len(list(own))) for key, own in groupby(positions, lambda position: keys.get(position))]
+    return [(key, len(list(own))) for key, own in groupby(positions, keys.get)]

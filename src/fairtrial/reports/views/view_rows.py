@@ -136,7 +136,8 @@ def _disagrees(label: Label, verdict: Verdict | None) -> bool:
 
 def _tokens(result: CaseResult) -> int | None:
     """Return the tokens of the agent, or None if it reports none."""
-    counts = [result.usage[name] for name in ("input_tokens", "output_tokens") if name in (result.usage or {})]
+    usage = result.usage or {}
+    counts = [usage[name] for name in ("input_tokens", "output_tokens") if name in usage]
     return sum(counts) if counts else None
 
 
