@@ -40,7 +40,7 @@ function Members({ value, depth }: { value: object; depth: number }) {
     <ul>
       {entries.slice(0, shown).map(([key, own]) => (
         <li key={key}>
-          <Member name={label} value={own} depth={depth} />
+          <Member name={key} value={own} depth={depth} />
         </li>
       ))}
       {shown < entries.length && (

@@ -73,6 +73,29 @@ def page_pieces(page: Mapping[str, Any], rows: Sequence[IndexedRows]) -> Iterato
     yield b"]}"
 
 
+class Packer:
+    """Gzip that takes its content in pieces."""
+
+    def __init__(self) -> None:
+        self._gzip = zlib.compressobj(6, wbits=31)
+        self._packed = bytearray()
+
+    def add(self, piece: bytes) -> None:
+        """Add a piece of the content."""
+        self._packed += self._gzip.compress(piece)
+
+    def finish(self) -> bytes:
+        """Return everything that was added."""
+        return bytes(self._packed + self._gzip.flush())
+
+
+def packed_element(name: str, packed: bytes) -> Iterator[bytes]:
+    """Yield a script element with data that is gzip already."""
+    yield b'<script type="application/gzip" id="%s">' % name.encode()
+    yield base64.b64encode(packed)
+    yield b"</script>\n"
+
+
 def data_element(name: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield a script element with data: gzip in base64, which holds no byte that could end the element."""
     yield b'<script type="application/gzip" id="%s">' % name.encode()
