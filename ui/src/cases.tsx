@@ -31,11 +31,15 @@ export function useList(query: Query): { list: CaseList | null; isReading: boole
   useEffect(() => {
     let isCurrent = true;
     setReading(true);
-    void source.list(run.id, query).then((found) => {
-      if (!isCurrent) return;
-      setList(found);
-      setReading(false);
-    });
+    source.list(run.id, query).then(
+      (found) => {
+        if (!isCurrent) return;
+        setList(found);
+        setReading(false);
+      },
+      // The search was ended by a later one, or the server is gone, which the page says elsewhere.
+      () => isCurrent && setReading(false),
+    );
     return () => {
       isCurrent = false;
     };

@@ -8,6 +8,7 @@ import type { AttemptView, CaseRow, ComparisonView, ModesView, PageView, RunView
 const CHUNK = 100;
 const UNPACKED_CHUNKS = 4;
 const SEARCHED = new Set(["text", "reason", "cause"]);
+const VALUES = new Set(["args", "response"]);
 
 interface Base64 {
   fromBase64?(text: string): Uint8Array<ArrayBuffer>;
@@ -45,7 +46,11 @@ export function restore(value: unknown, texts: readonly string[]): unknown {
   if (value === null || typeof value !== "object") return value;
   const restored: [string, unknown][] = Object.entries(value).map(([key, item]) => [
     key,
-    SEARCHED.has(key) && typeof item === "number" ? texts[item] : restore(item, texts),
+    typeof item === "number" && SEARCHED.has(key)
+      ? texts[item]
+      : typeof item === "number" && VALUES.has(key)
+        ? JSON.parse(texts[item] ?? "null")
+        : restore(item, texts),
   ]);
   // A key of an agent may be `__proto__`, which an assignment would not store.
   return Object.fromEntries(restored);

@@ -82,6 +82,9 @@ export class ServerSource implements Source {
   private readonly end: () => void;
   private current: readonly RunView[];
   private isLost = false;
+  private searching: AbortController | null = null;
+  /** The name of this page for the server, which ends its earlier search. */
+  private readonly window = Math.random().toString(36).slice(2);
 
   constructor(
     private readonly client: Client,
@@ -137,7 +140,11 @@ export class ServerSource implements Source {
     const { flags, text, group, ...rest } = query;
     const base = this.opened.runs.find((view) => view.id !== run)?.id ?? "";
     const only = flags.join(",");
-    const found = await this.client.get<FoundCases>(`${pathOf(run)}/cases`, { ...rest, only, q: text, base, group: group ? "yes" : "" });
+    // A text that nobody waits for any more is not searched to its end.
+    this.searching?.abort();
+    const searching = (this.searching = text ? new AbortController() : null);
+    const parameters = { ...rest, only, q: text, base, group: group ? "yes" : "", window: text ? this.window : "" };
+    const found = await this.client.get<FoundCases>(`${pathOf(run)}/cases`, parameters, searching?.signal);
     return new List(found.positions, this.rowsOf(run), (found.groups ?? []).map(([key, count]) => ({ key, count })));
   }
 

@@ -48,6 +48,9 @@ _SHORT = 60
 _SEARCHED = frozenset({"text", "reason", "cause"})
 """The keys whose texts a search reads."""
 
+_VALUES = frozenset({"args", "response"})
+"""The keys whose values a search reads as JSON."""
+
 
 def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
     """Write the page of a run, with its change since a baseline if there is one.
@@ -237,6 +240,8 @@ def _number_items(value: Any, numbers: dict[str, int]) -> Any:
         return {
             key: numbers.setdefault(item, len(numbers))
             if key in _SEARCHED and isinstance(item, str)
+            else numbers.setdefault(msgspec.json.encode(item).decode(), len(numbers))
+            if key in _VALUES and item is not None
             else _number_items(item, numbers)
             for key, item in value.items()
         }

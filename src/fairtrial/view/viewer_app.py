@@ -89,7 +89,9 @@ class ViewerApp:
             values.get("sort", ""),
             values.get("group") == "yes",
         )
-        return send_json(self._viewer.find_cases(request.path_params["run"], query, values.get("base", "")))
+        return send_json(
+            self._viewer.find_cases(request.path_params["run"], query, values.get("base", ""), values.get("window", ""))
+        )
 
     def modes(self, request: Request) -> Response:
         """Return the failure modes of a run, or null."""

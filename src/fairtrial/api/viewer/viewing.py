@@ -17,6 +17,7 @@ from fairtrial.api.labels.label_agreement import agreement_view
 from fairtrial.api.labels.label_desk import LabelDesk
 from fairtrial.api.stored_runs import Run, open_store, resume_command
 from fairtrial.api.viewer.live_numbers import LiveNumbers
+from fairtrial.api.viewer.text_searches import TextSearches
 from fairtrial.api.viewer.view_index import (
     NOT_MET,
     CaseQuery,
@@ -24,7 +25,6 @@ from fairtrial.api.viewer.view_index import (
     RunIndex,
     called_tools,
     places_of_tool,
-    places_with_text,
 )
 from fairtrial.api.viewer.view_order import arrange, group, sort_keys
 from fairtrial.api.viewer.viewed_modes import ViewedModes
@@ -75,6 +75,7 @@ class StoreViewer:
         self._numbers = LiveNumbers(self.store)
         self._modes = ViewedModes(self.stored_run)
         self.board = ModeBoard(self.store, lambda run: self._modes.failures(run, self._index(run).change))
+        self._searches = TextSearches(self.store)
         self._indexes: dict[str, RunIndex] = {}
         self._cache: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = threading.RLock()
@@ -130,6 +131,7 @@ class StoreViewer:
         """Return a run, or a base run and a run with their comparison."""
         info = self.store.run(run_id)
         index = self._index(info.id)
+        self._searches.prepare(info.id, index.change)
         views = [self._view(info)]
         comparison, problem = None, ""
         if base:
@@ -193,8 +195,11 @@ class StoreViewer:
 
     # Cases
 
-    def find_cases(self, run_id: str, query: CaseQuery, base: str = "") -> shapes.FoundCases:
-        """Return the positions of the cases that a query finds, those that need attention first."""
+    def find_cases(self, run_id: str, query: CaseQuery, base: str = "", window: str = "") -> shapes.FoundCases:
+        """Return the positions of the cases that a query finds, those that need attention first.
+
+        Raises UsageError if the same window of a browser searches for something else meanwhile.
+        """
         info = self.store.run(run_id)
         index = self._index(info.id)
         conditions = Conditions()
@@ -205,7 +210,7 @@ class StoreViewer:
         if query.mode:
             conditions.places.append(self._modes.places(info.id, index.change, query.mode))
         if query.text.strip():
-            conditions.places.append(self._text_places(info.id, index, query.text.strip()))
+            conditions.places.append(self._text_places(info.id, index, query.text.strip(), window))
         if "labelled" in query.flags:
             conditions.places.append(self._labelled_places(info.id))
         if "changed" in query.flags and base:
@@ -223,13 +228,15 @@ class StoreViewer:
     def _tool_places(self, run_id: str, change: int, tool: str) -> Collection[tuple[int, int]]:
         return self._find_cached(("tool", run_id, change, tool), lambda: set(places_of_tool(self.store, run_id, tool)))
 
-    def _text_places(self, run_id: str, index: RunIndex, text: str) -> Collection[tuple[int, int]]:
-        def search() -> set[tuple[int, int]]:
-            names = self.store.names_with(run_id, text.lower())
-            of_names = {(mark.position, mark.attempt) for position in names for mark in index.attempts_at(position)}
-            return of_names | places_with_text(self.store, run_id, text)
-
-        return self._find_cached(("text", run_id, index.change, text), search)
+    def _text_places(self, run_id: str, index: RunIndex, text: str, window: str) -> Collection[tuple[int, int]]:
+        key = ("text", run_id, index.change, text)
+        with self._lock:
+            if key in self._cache:
+                return self._find_cached(key, set)
+        names = self.store.names_with(run_id, text.lower())
+        of_names = {(mark.position, mark.attempt) for position in names for mark in index.attempts_at(position)}
+        found = self._searches.find(run_id, index.change, text, window)
+        return self._find_cached(key, lambda: of_names | found)
 
     def _labelled_places(self, run_id: str) -> set[tuple[int, int]]:
         labelled = self.store.labelled_cases(run_id)
