@@ -10,6 +10,7 @@ import pytest
 from browsing import Visit, launched, opened
 
 from judged_pages import JUDGES, write_judged
+from report_pages import write_run
 
 pytestmark = pytest.mark.browser
 
@@ -170,3 +171,29 @@ def test_keys_lead_to_the_next_case_that_failed_and_that_is_disputed(browser: An
             own.page.keyboard.press(key)
             own.page.locator("#case-title", has_text=name).wait_for()
         assert own.errors == []
+
+
+def test_the_time_line_shows_model_tools_and_waiting_by_turn(visit: Visit) -> None:
+    """With the sums above it and the tokens beside each turn."""
+    visit.page.get_by_role("button", name="Time line").click()
+    legend = visit.page.locator(".legend").inner_text()
+    assert [part in legend for part in ("Model 96 sec", "Tools 42 sec", "Waiting 12 sec")] == [True] * 3
+    turn = visit.page.locator(".time-line tbody tr").first
+    assert turn.locator("rect.model").count() == 1
+    assert turn.locator("rect.tool").count() == 3
+    assert "issue_refund 0.4 sec" in turn.inner_text()
+    assert "1,280" in turn.inner_text()
+    assert visit.page.evaluate("document.querySelectorAll('*').length") < 2000
+
+
+def test_attempts_are_a_tree(browser: Any, tmp_path: Path) -> None:
+    """With the pass rate of each branch and a link to each attempt."""
+    with opened(browser) as own:
+        own.open(write_run(tmp_path / "run.html", attempts=3) + CASE, READY)
+        own.page.locator(".branches > summary").click()
+        limb = own.page.locator(".limb").first
+        limb.wait_for()
+        assert "of 3 attempts passed" in limb.inner_text()
+        assert "get_order" in own.page.locator(".limb-steps").first.inner_text()
+        limb.locator("a").nth(1).click()
+        own.page.locator(".attempt[aria-current]", has_text="2").wait_for()

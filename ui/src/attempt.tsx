@@ -11,6 +11,8 @@ import { Decisive, placeOf } from "./modes";
 import { isStep, Notes, stepsOf } from "./notes";
 import { Outcome } from "./outcome";
 import type { State } from "./state";
+import { TimeLine } from "./timeline";
+import { Trunk } from "./trunk";
 import type { AttemptView, CaseRow, OutcomeView } from "./view";
 
 interface Opened {
@@ -46,6 +48,7 @@ export function Case() {
   const { language, state, run, link, navigate, source } = usePage();
   const { row, attempt, problem } = useAttempt(run.id, state.position, state.attempt);
   const [missing, setMissing] = useState("");
+  const [hasTimes, setTimes] = useState(false);
   const [isNoting, setNoting] = useState(false);
   const [store, setStore] = useState<((step: string) => void) | null>(null);
   const reading = useReading();
@@ -114,6 +117,11 @@ export function Case() {
         )}
       </header>
       {row.attempts.length > 1 && <Attempts row={row} />}
+      {row.attempts.length > 1 && (
+        <Fold key={row.position} class="branches" summary={language.text("branches")}>
+          {() => <Trunk row={row} />}
+        </Fold>
+      )}
       <div class="panes">
         <ReadingContext.Provider value={{ ...reading, steps: stepsOf(attempt.labels ?? []), onStep: store }}>
           <Conversation
@@ -123,7 +131,8 @@ export function Case() {
             decisive={attempt.decisive ? placeOf(attempt.decisive) : ""}
             step={isThere ? state.step : ""}
           >
-            <Controls />
+            <Controls hasTimes={hasTimes} onTimes={() => setTimes(!hasTimes)} />
+            {hasTimes && attempt.trace && <TimeLine trace={attempt.trace} />}
           </Conversation>
         </ReadingContext.Provider>
         <aside class="verdict-pane" aria-labelledby="outcomes-title" tabIndex={0}>
@@ -179,7 +188,7 @@ function Informational({ outcomes, attempt }: { outcomes: readonly OutcomeView[]
 const go = (action: Action) => document.dispatchEvent(new CustomEvent("page-action", { detail: action }));
 
 /** What is shown of the conversation. */
-function Controls() {
+function Controls({ hasTimes, onTimes }: { hasTimes: boolean; onTimes: () => void }) {
   const { language } = usePage();
   const { showsExpected, showsThoughts, formats } = useReading();
   const switches = [
@@ -194,6 +203,9 @@ function Controls() {
           {text} <kbd aria-hidden="true">{badge(action)}</kbd>
         </button>
       ))}
+      <button type="button" class="toggle" aria-pressed={hasTimes} onClick={onTimes}>
+        {language.text("timeLine")}
+      </button>
     </div>
   );
 }
