@@ -237,6 +237,7 @@ export interface ComparedCase {
   candidate_passed: [number, number];
   base?: number | null;
   candidate?: number | null;
+  moved?: Record<string, [number | null, number | null]>;
 }
 
 export interface ComparedMeasure {

@@ -96,8 +96,12 @@ def write_pages(
     with ExitStack() as stack:
         chunks = stack.enter_context(tempfile.TemporaryFile())
         rows = [
-            IndexedRows(stack.enter_context(tempfile.TemporaryFile()), cleaner, is_compared=comparison is not None)
-            for _ in runs
+            IndexedRows(
+                stack.enter_context(tempfile.TemporaryFile()),
+                cleaner,
+                None if comparison is None else [own.criterion for own in run.summary.criteria],
+            )
+            for run in runs
         ]
         try:
             readers = _write_chunks(chunks, runs, rows, traces or "all", limit if traces is None else 0, cleaner)

@@ -316,12 +316,14 @@ class StoreViewer:
     def _compared_rows(self, run_id: str) -> list[ComparedRow]:
         index = self._index(run_id)
         keys = {position: (key, name) for position, key, name in self.store.case_keys(run_id)}
+        means = {name: self.store.mean_values(run_id, name) for name in self.store.criterion_terms(run_id)}
         return [
             compared_row(
                 position,
                 keys[position][1] or keys[position][0].case,
                 keys[position][0].eval_set,
                 [mark.verdict for mark in index.attempts_at(position)],
+                {name: own[position] for name, own in means.items() if position in own},
             )
             for position in index.positions
             if position in keys

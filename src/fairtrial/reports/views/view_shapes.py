@@ -156,7 +156,10 @@ class CaseRow(ViewShape, frozen=True):
 
 
 class ComparedCase(ViewShape, frozen=True):
-    """A case in two runs: its positions in them, how its verdict changed, and its passed attempts of all attempts."""
+    """A case in two runs: its positions in them, how its verdict changed, and its passed attempts of all attempts.
+
+    `moved` are the criteria whose mean over the attempts differs, with the means in the base and in the candidate.
+    """
 
     name: str
     change: CaseChange
@@ -164,6 +167,7 @@ class ComparedCase(ViewShape, frozen=True):
     candidate_passed: tuple[int, int]
     base: int | None = None
     candidate: int | None = None
+    moved: dict[str, tuple[float | None, float | None]] = {}
 
 
 class ComparisonView(ViewShape, frozen=True):
