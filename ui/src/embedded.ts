@@ -1,8 +1,8 @@
 // The source of a file: an index of all cases, and chunks of attempts that are unpacked when they are needed.
-import { grouped, type Group, sorted } from "./order";
+import { grouped, sorted } from "./order";
 import { attention, matches, type CaseChange } from "./rows";
 import { find, split, type Texts } from "./search";
-import type { CaseList, Query, Source } from "./source";
+import type { CaseList, Group, Query, Source } from "./source";
 import type { AttemptView, CaseRow, ComparisonView, ModesView, PageView, RunView } from "./view";
 
 const CHUNK = 100;

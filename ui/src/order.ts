@@ -1,14 +1,7 @@
 // How cases are sorted and grouped by a column.
 import { worstVerdict } from "./rows";
+import type { Group, SortKey } from "./source";
 import type { CaseRow, RunView } from "./view";
-
-export type SortKey = number | string | null;
-
-/** A run of neighbouring cases that have the same value in the sorted column. */
-export interface Group {
-  readonly key: SortKey;
-  readonly count: number;
-}
 
 function meanOf(values: readonly (number | null | undefined)[]): number | null {
   const known = values.filter((value) => typeof value === "number");

@@ -1,7 +1,6 @@
 // The source of the viewer: a server over the store. Rows are asked for when they are seen, and again when they changed.
 import { type Client, run as pathOf, ServerProblem } from "./client";
-import type { Group } from "./order";
-import { EVERYTHING, type CaseList, type Query, type Source } from "./source";
+import { EVERYTHING, type CaseList, type Group, type Query, type Source } from "./source";
 import type { AttemptView, CaseRow, ComparisonView, FoundCases, ModesView, NoteRequest, OpenedRuns, RunChange, RunView } from "./view";
 
 const MOST_ROWS = 100;

@@ -1,8 +1,16 @@
 // Where the program reads runs from: data that a file embeds, or a server. Both give the same view model.
-import type { Group } from "./order";
 import type { AttemptView, CaseRow, ComparisonView, ModesView, NoteRequest, RunView } from "./view";
 
 export type Filter = "failed" | "flaky" | "changed" | "labelled" | "invalid";
+
+/** The value of a case in a column. */
+export type SortKey = number | string | null;
+
+/** A run of neighbouring cases that have the same value in the sorted column. */
+export interface Group {
+  readonly key: SortKey;
+  readonly count: number;
+}
 
 /** What a reader looks for in the list of cases. Empty values do not limit it. */
 export interface Query {

@@ -121,16 +121,16 @@ class TextIndex:
         if len(small) >= _GRAM:
             grams = dict.fromkeys(small[place : place + _GRAM] for place in range(len(small) - _GRAM + 1))
             where = "id IN (SELECT rowid FROM grams WHERE grams MATCH ?) AND "
-            values.insert(0, " AND ".join(map(_quoted, list(grams)[:_MOST_GRAMS])))
+            values.insert(0, " AND ".join(map(_quote, list(grams)[:_MOST_GRAMS])))
         elif _WIDE_PAIR.fullmatch(small):
             where = "id IN (SELECT rowid FROM pairs WHERE pairs MATCH ?) AND "
-            values.insert(0, _quoted(small))
+            values.insert(0, _quote(small))
         with self._lock:
             found = self._database.execute(f"SELECT id FROM plain WHERE {where}instr(body, ?) > 0", values)  # noqa: S608
             return {_place(number) for (number,) in found}
 
 
-def _quoted(gram: str) -> str:
+def _quote(gram: str) -> str:
     return '"' + gram.replace('"', '""') + '"'
 
 

@@ -179,20 +179,20 @@ def called_tools(store: Store, run_id: str, tool: str = "") -> Iterator[tuple[in
 
     wanted = msgspec.json.encode(tool).decode()[1:-1].lower() if tool else '"tool_call"'
     for position, attempt, content in store.bodies_with(run_id, wanted, of_results=False):
-        for name in _called(msgspec.json.decode(content)):
+        for name in _list_calls(msgspec.json.decode(content)):
             yield position, attempt, name
 
 
-def _called(value: object) -> Iterator[str]:
+def _list_calls(value: object) -> Iterator[str]:
     if isinstance(value, list):
         for item in value:
-            yield from _called(item)
+            yield from _list_calls(item)
     elif isinstance(value, dict):
         if value.get("kind") == "tool_call" and isinstance(value.get("name"), str):
             yield value["name"]
         for key, item in value.items():
             if key not in ("args", "response", "extra"):
-                yield from _called(item)
+                yield from _list_calls(item)
 
 
 def places_with_text(store: Store, run_id: str, text: str, is_current: Callable[[], bool]) -> set[Place] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairtrial.reports.views.view_rows import group_text, seconds_of
+from fairtrial.reports.views.view_rows import group_text, measure_seconds
 
 if TYPE_CHECKING:
     from fairtrial.api.viewer.view_index import RunIndex
@@ -26,7 +26,7 @@ class _Cost(msgspec.Struct):
     cost: float | None = None
 
 
-class _Spent(msgspec.Struct):
+class _Usage(msgspec.Struct):
     """The part of a stored result that says what the attempt used."""
 
     usage: dict[str, int] | None = None
@@ -50,24 +50,24 @@ def sort_keys(store: Store, run_id: str, index: RunIndex, column: str) -> Mappin
         own = ((case.position, case.case.groups.get(column[2:])) for case in store.cases(run_id))
         return {position: group_text(value) for position, value in own if value is not None}
     values: defaultdict[int, list[float]] = defaultdict(list)
-    for position, value in _used(store, run_id, column):
+    for position, value in _measure_usage(store, run_id, column):
         values[position].append(value)
     return {position: fmean(own) for position, own in values.items()}
 
 
-def _used(store: Store, run_id: str, column: str) -> Iterator[tuple[int, float]]:
+def _measure_usage(store: Store, run_id: str, column: str) -> Iterator[tuple[int, float]]:
     """Yield what each attempt used: its tokens, its seconds or its cost."""
     if column == "seconds":
         for position, recording in store.recordings(run_id):
-            if (seconds := seconds_of(recording)) is not None:
+            if (seconds := measure_seconds(recording)) is not None:
                 yield position, seconds
     elif column in ("tokens", "cost"):
         for position, _, content in store.bodies_with(run_id, "", of_results=True):
-            spent = msgspec.json.decode(content, type=_Spent)
+            usage = msgspec.json.decode(content, type=_Usage)
             if column == "tokens":
-                counts = [own for name in ("input_tokens", "output_tokens") if (own := (spent.usage or {}).get(name))]
+                counts = [own for name in ("input_tokens", "output_tokens") if (own := (usage.usage or {}).get(name))]
             else:
-                usages = (spent.judge, spent.simulator, spent.environment)
+                usages = (usage.judge, usage.simulator, usage.environment)
                 counts = [own.cost for own in usages if own is not None and own.cost is not None]  # type: ignore[misc]
             if counts:
                 yield position, sum(counts)
@@ -75,9 +75,9 @@ def _used(store: Store, run_id: str, column: str) -> Iterator[tuple[int, float]]
 
 def arrange(positions: Sequence[int], keys: Mapping[int, SortKey], *, downwards: bool) -> list[int]:
     """Return positions in the order of their values. Those without a value come last, in the order that they had."""
-    known = [position for position in positions if keys.get(position) not in (None, "")]
-    unknown = [position for position in positions if keys.get(position) in (None, "")]
-    return sorted(known, key=lambda own: keys[own], reverse=downwards) + unknown  # type: ignore[arg-type,return-value]
+    with_value = [position for position in positions if keys.get(position) not in (None, "")]
+    without_value = [position for position in positions if keys.get(position) in (None, "")]
+    return sorted(with_value, key=lambda own: keys[own], reverse=downwards) + without_value  # type: ignore[arg-type,return-value]
 
 
 def group(positions: Sequence[int], keys: Mapping[int, SortKey]) -> list[tuple[SortKey, int]]:

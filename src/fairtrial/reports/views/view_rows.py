@@ -106,7 +106,7 @@ class RowBuilder:
             unscored=[criterion for criterion, verdict in verdicts if verdict is Verdict.UNSCORED],
             tools=self._tools(parts.recording),
             labelled=bool(parts.labels),
-            seconds=seconds_of(parts.recording),
+            seconds=measure_seconds(parts.recording),
             mode=self.modes.get((result.position, result.attempt)),
             values=values,
             tokens=_tokens(result),
@@ -148,7 +148,7 @@ def _cost(result: CaseResult) -> float | None:
     return sum(costs) if costs else None
 
 
-def seconds_of(recording: Recording | None) -> float | None:
+def measure_seconds(recording: Recording | None) -> float | None:
     """Return the seconds of a conversation, or None unless all of its invocations recorded theirs."""
     if recording is None:
         return None
