@@ -1,7 +1,7 @@
 """A full-text index of the attempts of a run, in a temporary SQLite database of the viewer.
 
 The store may be SQLite or Postgres, and is only read. Texts are found by their trigrams, and Chinese, Japanese and
-Korean words of two characters by their pairs. What is found is compared with the texts, so that the answer is exact.
+Korean words of two characters by their pairs. Each find is compared with the texts, so that the answer is exact.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class TextIndex:
         return self._change
 
     def update(self, change: int) -> None:
-        """Read what is new up to a change of the run."""
+        """Read the new texts up to a change of the run."""
         with self._lock:
             if change == self._change:
                 return

@@ -27,7 +27,7 @@ class _Cost(msgspec.Struct):
 
 
 class _Usage(msgspec.Struct):
-    """The part of a stored result that says what the attempt used."""
+    """The part of a stored result with the usage of the attempt."""
 
     usage: dict[str, int] | None = None
     judge: _Cost | None = None
@@ -56,7 +56,7 @@ def sort_keys(store: Store, run_id: str, index: RunIndex, column: str) -> Mappin
 
 
 def _measure_usage(store: Store, run_id: str, column: str) -> Iterator[tuple[int, float]]:
-    """Yield what each attempt used: its tokens, its seconds or its cost."""
+    """Yield the usage of each attempt: its tokens, its seconds or its cost."""
     if column == "seconds":
         for position, recording in store.recordings(run_id):
             if (seconds := measure_seconds(recording)) is not None:
