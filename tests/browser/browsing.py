@@ -57,7 +57,7 @@ class Visit:
     requests: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
-    def open(self, address: str, ready: str = "[role=row] .name") -> None:
+    def open(self, address: str, ready: str = ".row .name") -> None:
         """Open an address, also if only its fragment is new, and wait until an element is there."""
         self.page.goto("about:blank")
         self.page.goto(address)
@@ -123,13 +123,28 @@ def signed_in(browser: Any, site: Site, **options: Any) -> Iterator[Window]:
         context.close()
 
 
+def unfold(page: Any) -> None:
+    """Open everything that can be unfolded, also what is made when it is opened."""
+    page.evaluate(_UNFOLD)
+
+
+_UNFOLD = """async () => {
+  for (let rounds = 0; rounds < 20; rounds++) {
+    const closed = [...document.querySelectorAll('details:not([open])')];
+    if (!closed.length) return;
+    closed.forEach(entry => { entry.open = true; });
+    await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+  }
+}"""
+
+
 def axe_problems(page: Any) -> list[tuple[object, ...]]:
     """Return the violations of WCAG 2.2 AA on a page, in both themes and five languages.
 
     A page that is wider than the window is a violation, too.
     """
     problems: list[tuple[object, ...]] = []
-    page.evaluate("document.querySelectorAll('details').forEach(entry => { entry.open = true; })")
+    unfold(page)
     page.evaluate(AXE.read_text(encoding="utf-8"))
     for language in LANGUAGES:
         for theme in ("light", "dark"):

@@ -179,7 +179,7 @@ def test_the_pages_are_reached_by_keys(browser: Any, tmp_path: Path) -> None:
         press("Escape")
         page.locator(".queue-link").wait_for()
         press("Escape")
-        page.locator("[role=row] .name").first.wait_for()
+        page.locator(".row .name").first.wait_for()
         assert window.errors == window.requests == []
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import AXE, BLANK_ROWS, CHROMIUM, HEIGHTS, Visit, launched, opened
+from browsing import AXE, BLANK_ROWS, CHROMIUM, HEIGHTS, Visit, launched, opened, unfold
 
 from fairtrial.reports.html_summary import LANGUAGES, texts
 from hostile_corpus import HOSTILE, LONG
@@ -16,7 +16,7 @@ from report_pages import write_comparison, write_run
 pytestmark = pytest.mark.browser
 
 VIEWS = {
-    "summary": ("run", "", "[role=row] .name"),
+    "summary": ("run", "", ".row .name"),
     "case": ("run", "#page=case&case=4", ".case .invocation"),
     "broken": ("run", "#page=case&case=3", ".case .callout"),
     "setup": ("run", "#page=setup", ".setup-page"),
@@ -49,7 +49,7 @@ def show(own: Visit, addresses: dict[str, str], view: str) -> None:
     """Open a view, with everything that can be unfolded."""
     file, fragment, ready = VIEWS[view]
     own.open(addresses[file] + fragment, ready)
-    own.page.evaluate("document.querySelectorAll('details').forEach(entry => { entry.open = true; })")
+    unfold(own.page)
 
 
 def choose(own: Visit, language: str, theme: str) -> None:
@@ -124,7 +124,7 @@ _OVERFLOW = """() => {
 
 def test_a_criterion_without_a_value_is_unscored_with_its_reason(visit: Visit, addresses: dict[str, str]) -> None:
     """In the numbers and in the case. A default that found no data in the whole run is only named."""
-    visit.open(addresses["run"], "[role=row] .name")
+    visit.open(addresses["run"], ".row .name")
     heads = visit.page.locator("#criteria-title ~ * th[scope=row]").all_inner_texts()
     assert [any(name in head for head in heads) for name in ("politeness", "invocation_duration_v1")] == [True, False]
     assert "Without data: invocation_duration_v1" in visit.page.locator("p.note").all_inner_texts()
@@ -160,9 +160,9 @@ def test_everything_can_be_done_by_keys(visit: Visit, addresses: dict[str, str])
     visit.open(addresses["both"])
     press("j")
     press("j")
-    page.locator("[role=row][data-index='1']:focus").wait_for()
+    page.locator(".row[data-index='1']:focus").wait_for()
     press("k")
-    page.locator("[role=row][data-index='0']:focus").wait_for()
+    page.locator(".row[data-index='0']:focus").wait_for()
     press("Enter")
     page.locator(".case .invocation").first.wait_for()
     first = page.locator("#case-title").inner_text()
@@ -179,17 +179,17 @@ def test_everything_can_be_done_by_keys(visit: Visit, addresses: dict[str, str])
     press("j")
     page.locator("#case-title", has_not_text=first).wait_for()
     press("Escape")
-    page.locator("[role=row]").first.wait_for()
+    page.locator(".row").first.wait_for()
     press("f")
     page.locator("button.toggle[aria-pressed=true]").wait_for()
     press("/")
     page.locator("#search:focus").wait_for()
     page.keyboard.type("case_5")
-    page.locator("[role=row]").nth(1).wait_for(state="detached")
+    page.locator(".row").nth(1).wait_for(state="detached")
     press("Escape")
     press("?")
     page.locator("dialog[open]").wait_for()
-    assert page.locator("dialog kbd").count() == 12
+    assert page.locator("dialog kbd").count() == 15
     press("Escape")
     page.locator("dialog").wait_for(state="detached")
     press("c")
@@ -212,7 +212,7 @@ def test_a_link_shows_what_its_sender_saw(visit: Visit, addresses: dict[str, str
     """The filters, the search, the case and the attempt stand in the address."""
     visit.open(addresses["run"] + "#q=case_1")
     assert visit.page.input_value("#search") == "case_1"
-    visit.page.locator("[role=row]").first.click()
+    visit.page.locator(".row").first.click()
     visit.page.locator(".attempts a").nth(1).click()
     visit.page.locator(".attempt[aria-current]", has_text="2").wait_for()
     address, name = visit.page.url, visit.page.locator("#case-title").inner_text()
@@ -220,7 +220,7 @@ def test_a_link_shows_what_its_sender_saw(visit: Visit, addresses: dict[str, str
     assert visit.page.locator("#case-title").inner_text() == name
     assert "2" in visit.page.locator(".attempt[aria-current]").inner_text()
     visit.page.keyboard.press("Escape")
-    visit.page.locator("[role=row]").first.wait_for()
+    visit.page.locator(".row").first.wait_for()
     assert visit.page.input_value("#search") == "case_1"
 
 
@@ -241,7 +241,7 @@ def test_a_link_finds_its_case_at_another_position(visit: Visit, addresses: dict
 def test_one_long_word_is_laid_out(visit: Visit, tmp_path: Path) -> None:
     """An agent that loops on a token makes it. Each text of the case is such a word, and is shown as a whole."""
     visit.open(write_run(tmp_path / "run.html", hostile=["A" * 70_000]) + "#page=case&case=4", ".case .invocation")
-    visit.page.evaluate("document.querySelectorAll('details').forEach(entry => { entry.open = true; })")
+    unfold(visit.page)
     visit.page.evaluate("document.querySelectorAll('button.more').forEach(button => button.click())")
     visit.page.wait_for_function("document.querySelectorAll('.case wbr').length > 699")
     assert visit.page.evaluate("document.querySelector('.case').getBoundingClientRect().width <= innerWidth")
@@ -294,7 +294,7 @@ def test_hostile_texts_are_only_text(browser: Any, tmp_path: Path) -> None:
         for position, text in enumerate(hostile):
             own.page.evaluate(f"location.hash = '#page=case&case={position}'")
             own.page.locator(f".case[data-position='{position}']").wait_for()
-            own.page.evaluate("document.querySelectorAll('details').forEach(entry => { entry.open = true; })")
+            unfold(own.page)
             problems += [(text, problem) for problem in seen(own)]
     assert problems == []
 
@@ -306,7 +306,7 @@ def test_a_hostile_run_is_only_text(browser: Any, tmp_path: Path, text: str) -> 
     """In its configuration, its criteria and its judges, also if a line has a megabyte."""
     address = write_run(tmp_path / "hostile.html", hostile=[text], cases=1, attempts=1)
     with opened(browser) as own:
-        for fragment, ready in (("", "[role=row]"), ("#page=case&case=0", ".case"), ("#page=setup", ".setup-page")):
+        for fragment, ready in (("", ".row"), ("#page=case&case=0", ".case"), ("#page=setup", ".setup-page")):
             own.open(address + fragment, ready)
             assert seen(own) == []
 
@@ -373,6 +373,9 @@ _ELEMENTS = {
     "ins",
     "del",
     "blockquote",
+    "aside",
+    "i",
+    "s",
 }
 
 _SEEN = """() => [

@@ -52,7 +52,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 VIEWS = {
     "runs": ("#page=runs", ".run-link"),
-    "run": (f"#run={FIRST}", "[role=row] .name"),
+    "run": (f"#run={FIRST}", ".row .name"),
     "case": (f"#page=case&run={FIRST}&case=4", ".case .invocation"),
     "setup": (f"#page=setup&run={FIRST}", ".setup-page"),
     "compare": (f"#page=compare&run={SECOND}&base={FIRST}&case=2", ".pane .invocation"),
@@ -90,7 +90,7 @@ def test_everything_can_be_done_by_keys(browser: Any, site: Site) -> None:
         press("c")
         page.locator("#compare-title").wait_for()
         press("Escape")
-        page.locator("[role=row] .name").first.wait_for()
+        page.locator(".row .name").first.wait_for()
         press("Escape")
         page.locator(".run-link").first.wait_for()
         press("?")
@@ -105,22 +105,22 @@ def test_everything_can_be_done_by_keys(browser: Any, site: Site) -> None:
         press("j")
         page.locator(".run:nth-child(1) .run-link:focus").wait_for()
         press("Enter")
-        page.locator("[role=row] .name").first.wait_for()
+        page.locator(".row .name").first.wait_for()
         press("j")
-        page.locator("[role=row][data-index='0']:focus").wait_for()
+        page.locator(".row[data-index='0']:focus").wait_for()
         press("Enter")
         page.locator(".case .invocation").first.wait_for()
         press("j")
         page.locator(".case:not([data-position='3'])").wait_for()
         press("Escape")
-        page.locator("[role=row] .name").first.wait_for()
+        page.locator(".row .name").first.wait_for()
         assert window.errors == window.requests == []
 
 
 def test_a_link_shows_what_its_sender_saw(browser: Any, site: Site) -> None:
     """Filters and search of a run, and the search of runs."""
     with signed_in(browser, site) as window:
-        window.show(f"#run={FIRST}&only=failed&q=get_order", "[role=row] .name")
+        window.show(f"#run={FIRST}&only=failed&q=get_order", ".row .name")
         assert window.page.input_value("#search") == "get_order"
         assert window.page.locator("button.toggle[aria-pressed=true]").count() == 1
         window.show("#page=runs&q=bbbb", ".run-link")
@@ -191,10 +191,10 @@ def test_a_viewer_that_ends_is_named(browser: Any, tmp_path: Path) -> None:
     """The page keeps what it shows."""
     url = two_runs(tmp_path, cases=3)
     with viewing(url) as site, signed_in(browser, site) as window:
-        window.show(f"#run={FIRST}", "[role=row] .name")
+        window.show(f"#run={FIRST}", ".row .name")
         site.end()
         window.page.locator("[role=alert]", has_text="The viewer does not answer").wait_for()
-        assert window.page.locator("[role=row]").count() == 3
+        assert window.page.locator(".row").count() == 3
 
 
 def test_a_name_that_resolves_to_this_machine_is_refused(browser: Any, site: Site) -> None:
@@ -259,7 +259,7 @@ def test_a_link_holds_that_is_followed_while_another_case_opens(browser: Any, tm
     fill(store, report_run(FIRST, cases=12, attempts=1))
     store.close()
     with viewing(store.url) as site, signed_in(browser, site) as window:
-        window.show(f"#run={FIRST}", "[role=row] .name")
+        window.show(f"#run={FIRST}", ".row .name")
         window.page.evaluate(FOLLOW, [FIRST, 12])
         window.page.locator(".case[data-position='11']").wait_for()
         assert "case=11" in window.page.evaluate("location.hash")
@@ -279,7 +279,7 @@ def test_hostile_texts_are_only_text(browser: Any, tmp_path: Path) -> None:
     problems: list[object] = []
     with viewing(store.url) as site, signed_in(browser, site) as window:
         page = window.page
-        for fragment, ready in (("#page=runs", ".run-link"), (f"#run={FIRST}", "[role=row] .name")):
+        for fragment, ready in (("#page=runs", ".run-link"), (f"#run={FIRST}", ".row .name")):
             window.show(fragment, ready)
             problems += seen(window)
         for position in range(len(hostile)):

@@ -52,6 +52,25 @@ def test_a_call_at_another_place_is_moved() -> None:
     assert sorted(rows([B, A], [A, B], match_type="IN_ORDER")) == [("equal", 1, 0, True), ("moved", 0, 1, False)]
 
 
+def test_a_changed_call_among_other_calls_is_one_row() -> None:
+    """The refund of another amount is a change of its argument, wherever else the calls differ."""
+    expected = [call("login"), call("get_order"), call("list_items"), call("issue_refund", order="A", amount=19.9)]
+    actual = [call("get_order"), call("login"), call("search_web"), call("issue_refund", order="A", amount=29.9)]
+    found = scored([*actual], [*expected, call("send_mail")]).calls
+    (changed,) = (row for row in found if row.relation == "changed")
+    assert changed == AlignedCall("changed", 3, 3, ("/amount",))
+    assert all(row.actual != 3 for row in found if row is not changed)
+
+
+def test_of_several_calls_of_a_tool_the_nearest_is_the_changed_one() -> None:
+    """The call that shares most arguments."""
+    expected = [call("pay", to="ann", amount=1), call("end")]
+    actual = [call("end"), call("pay", to="bob", amount=2), call("log"), call("pay", to="ann", amount=2)]
+    found = {row.actual: row for row in scored(actual, expected, match_type="IN_ORDER").calls}
+    assert found[3] == AlignedCall("changed", 0, 3, ("/amount",))
+    assert found[1].relation == "surplus"
+
+
 def test_in_any_order_a_moved_call_is_allowed() -> None:
     """The calls are paired by the assignment of the criterion, and the score is 1."""
     assert scored([B, A], [A, B], match_type="ANY_ORDER").value == 1

@@ -20,7 +20,7 @@ def row(position: int, verdict: CaseVerdict = "passed", query: str = "") -> Case
 def test_the_index_of_many_cases_takes_little_memory() -> None:
     """1,000 cases whose JSON has 10 MB are in the element in their order, with a peak below 4 MB."""
     with tempfile.TemporaryFile() as file:
-        rows = IndexedRows(file, lambda value: value, is_compared=False)
+        rows = IndexedRows(file, lambda value: value, None)
         tracemalloc.start()
         try:
             for position in range(1000):
@@ -39,7 +39,7 @@ def test_the_index_of_many_cases_takes_little_memory() -> None:
 def test_the_plain_summary_gets_one_attempt_more_than_it_lists() -> None:
     """Of 100 cases that failed, between cases that passed, it gets 51."""
     with tempfile.TemporaryFile() as file:
-        rows = IndexedRows(file, lambda value: value, is_compared=False)
+        rows = IndexedRows(file, lambda value: value, None)
         for position in range(200):
             rows.add(row(position, "failed" if position % 2 else "passed"))
         assert [own["position"] for own in rows.listed] == list(range(1, 103, 2))

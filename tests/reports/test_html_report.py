@@ -21,9 +21,10 @@ from fairtrial.records.result import CaseResult, Outcome
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import PartKey, Quote, Range, Score
 from fairtrial.records.trace import About, AgentDetails, Invocation, Message, Thought, ToolCall, ToolResult, Trace
-from fairtrial.reports.html import write_pages
+from fairtrial.reports.html import clean, write_pages
 from fairtrial.reports.html_summary import LANGUAGES, LISTED, texts
 from fairtrial.reports.views.view import repeat_command
+from fairtrial.text.redaction.redact import redact
 from finished import FinishedRun
 from html_pages import write_page
 from report_pages import run
@@ -190,6 +191,17 @@ def test_secrets_never_reach_the_page() -> None:
         left += [example for example in group if example.secret in content]
     assert len(secrets) > 100
     assert left == []
+
+
+def test_secrets_in_repeated_messages_of_prompts_never_reach_the_page() -> None:
+    """The messages of a long prompt are cleaned one by one, and a message that repeats only once."""
+    differing = []
+    for example in positives(random.Random(1), each=1):
+        message = f"<<<TEXT reply code>>>\n{'word ' * 150}\n{example.text}\n<<<end TEXT reply code>>>\n"
+        prompt = f"You judge.\n{message * 3}after the last message:\n{example.text}"
+        if clean(prompt) != redact(prompt, emails=False)[0]:
+            differing.append(example)
+    assert differing == []
 
 
 def test_every_text_exists_in_every_language() -> None:

@@ -57,6 +57,8 @@ def _restore_attachments(value: Any, texts: list[str]) -> Any:
         return {
             key: texts[item]
             if key in {"text", "reason", "cause"} and isinstance(item, int)
+            else json.loads(texts[item])
+            if key in {"args", "response"} and isinstance(item, int)
             else _restore_attachments(item, texts)
             for key, item in value.items()
         }

@@ -14,7 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from fairtrial import api
-from fairtrial.api.viewer.view_index import CaseQuery
+from fairtrial.api.viewer.text_index import TextIndex
+from fairtrial.api.viewer.view_index import CaseQuery, places_with_text
 from fairtrial.records.result import CaseResult, Outcome
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
@@ -156,7 +157,41 @@ QUERIES = {
     "several": CaseQuery(verdict="failed", criterion="tool_trajectory_avg_score", text="月曜日"),
     "a key of a record": CaseQuery(text="final_response"),
     "quotes": CaseQuery(text='"'),
+    "argument": CaseQuery(text='"verbose":true'),
+    "two characters": CaseQuery(text="주문"),
+    "one character": CaseQuery(text="曜"),
+    "two letters": CaseQuery(text="-1"),
+    "nothing": CaseQuery(text="verbose: yes"),
 }
+
+
+@pytest.mark.parametrize("text", [query.text for query in QUERIES.values() if query.text])
+def test_the_index_finds_what_reading_all_texts_finds(viewer: api.StoreViewer, text: str) -> None:
+    """Also after an attempt got another result."""
+    index = TextIndex(viewer.store, FIRST)
+    index.update(viewer.store.last_change(FIRST))
+    assert index.find(text) == places_with_text(viewer.store, FIRST, text, lambda: True)
+
+
+def test_the_index_reads_results_that_are_replaced(live: tuple[Store, FinishedRun, api.StoreViewer]) -> None:
+    """The earlier texts of the attempt are gone."""
+    store, own, _ = live
+    index = TextIndex(store, FIRST)
+    index.update(store.last_change(FIRST))
+    assert (0, 1) in index.find("the day differs")
+    scores = [replace(entry, score=Score(0.0, "다른 이유")) for entry in own.results[0].outcomes]
+    store.add_result(FIRST, replace(own.results[0], outcomes=tuple(scores), warnings=(), injections=()))
+    store.commit()
+    index.update(store.last_change(FIRST))
+    assert (0, 1) in index.find("이유")
+    assert index.find("다른 이유") == {(0, 1)}
+
+
+def test_a_later_search_ends_an_earlier_one(viewer: api.StoreViewer) -> None:
+    """Reading all texts stops as soon as nobody waits for it."""
+    asked = iter([True, True, False])
+    assert places_with_text(viewer.store, FIRST, "a", lambda: next(asked)) is None
+    assert next(asked, None) is None
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -176,7 +211,7 @@ def fits(own: FinishedRun, result: CaseResult, query: CaseQuery) -> bool:
     outcomes = [entry for entry in result.outcomes if entry.criterion == query.criterion]
     invocations = recording.trace.invocations
     texts = [result.title, "get_order", "the user asks for an order.", *reasons(result)]
-    texts += [text for entry in invocations for text in (entry.query, entry.reply, *thoughts(entry))]
+    texts += [text for entry in invocations for text in (entry.query, entry.reply, *thoughts(entry), *calls(entry))]
     return (
         query.verdict in ("", result.verdict.value)
         and (not query.criterion or any(entry.verdict.value in ("failed", "unscored") for entry in outcomes))
@@ -192,6 +227,14 @@ def fits(own: FinishedRun, result: CaseResult, query: CaseQuery) -> bool:
 def thoughts(invocation: Any) -> list[str]:
     """The texts of the steps."""
     return [step.text for step in invocation.steps or () if hasattr(step, "text")]
+
+
+def calls(invocation: Any) -> list[str]:
+    """The arguments and results of the steps, as JSON without spaces."""
+    values = [
+        getattr(step, name) for step in invocation.steps or () for name in ("args", "response") if hasattr(step, name)
+    ]
+    return [json.dumps(value, ensure_ascii=False, separators=(",", ":")) for value in values]
 
 
 def reasons(result: CaseResult) -> list[str]:

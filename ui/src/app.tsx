@@ -7,6 +7,8 @@ import { Compare } from "./compare";
 import { LanguageContext, PageContext, type Page, ReadingContext } from "./context";
 import { Help } from "./help";
 import { actionIn, isTyping, KEYS, NOTE_KEYS } from "./keys";
+import { remember, remembered } from "./memory";
+import { followed, isDisputed, needsAttention } from "./rows";
 import { Setup } from "./setup";
 import { type Filter, EVERYTHING, type Source } from "./source";
 import { boardOf, moved, RUNS, type State, format, labelsOf, parse } from "./state";
@@ -23,6 +25,7 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
   const [state, setState] = useState(() => parse(location.hash, ids));
   const [showsThoughts, setThoughts] = useState(false);
   const [showsExpected, setExpected] = useState(true);
+  const [formats, setFormats] = useState(remembered("markdown") !== "off");
   const [hasHelp, setHelp] = useState(false);
   const main = useRef<HTMLElement>(null);
   const { language, singleKeys } = choices;
@@ -115,7 +118,10 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
       const action = (event as CustomEvent<string>).detail;
       if (action === "help") setHelp(true);
       else if (action === "thoughts") setThoughts((on) => !on);
-      else if (action === "expected") setExpected((on) => !on);
+      else if (action === "markdown") {
+        remember("markdown", formats ? "off" : "on");
+        setFormats(!formats);
+      } else if (action === "expected") setExpected((on) => !on);
       else if (action === "back" && state.page !== "summary") navigate({ page: "summary" });
       else if (action === "back" && source.hasOtherRuns) location.hash = RUNS;
       else if (action === "compare" && source.comparison) navigate({ page: state.page === "compare" ? "summary" : "compare" });
@@ -129,6 +135,12 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
       } else if (state.page === "case" && (action === "next" || action === "previous")) {
         const position = neighbours[action === "next" ? 1 : 0] ?? -1;
         if (position >= 0) navigate({ position, attempt: 1 });
+      } else if (action === "nextFailed" || action === "nextDisputed") {
+        const wanted = action === "nextFailed" ? needsAttention : isDisputed;
+        void source
+          .list(run.id, state.query)
+          .then((list) => followed(list, state.page === "case" ? state.position : null, wanted))
+          .then((found) => found && navigate({ page: "case", ...found }));
       }
     };
     document.addEventListener("keydown", onKey);
@@ -140,7 +152,7 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
   });
 
   const page: Page = { language, source, state, run, navigate, link };
-  const reading = useMemo(() => ({ showsThoughts, showsExpected }), [showsThoughts, showsExpected]);
+  const reading = useMemo(() => ({ showsThoughts, showsExpected, formats }), [showsThoughts, showsExpected, formats]);
   const isAt = (name: string) => state.page === name || (name === "summary" && state.page === "case");
   const names = ["summary", ...(source.comparison ? (["compare"] as const) : []), "setup"] as const;
   const texts = { summary: "summary", compare: "comparison", setup: "setup" } as const;

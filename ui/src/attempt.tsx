@@ -1,16 +1,19 @@
 // One case: its attempts, why it failed, each criterion with its evidence, and the conversation.
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { Callouts, Details, Labels } from "./aboutattempt";
 import { ReadingContext, usePage, useReading } from "./context";
 import { Conversation } from "./conversation";
-import { badge } from "./keys";
-import { Name, PartName, Verdict, mark, verdictWord } from "./marks";
+import { type Action, badge } from "./keys";
+import { CopyMenu } from "./copy";
+import { Fold } from "./fold";
+import { Name, Verdict, mark, verdictWord } from "./marks";
 import { Decisive, placeOf } from "./modes";
 import { isStep, Notes, stepsOf } from "./notes";
 import { Outcome } from "./outcome";
 import type { State } from "./state";
-import { Usage, usagesOf } from "./summary";
-import { Foreign, Json } from "./text";
-import type { AttemptView, CaseRow, Label, OutcomeView } from "./view";
+import { TimeLine } from "./timeline";
+import { Trunk } from "./trunk";
+import type { AttemptView, CaseRow, OutcomeView } from "./view";
 
 interface Opened {
   readonly row: CaseRow | undefined;
@@ -45,6 +48,7 @@ export function Case() {
   const { language, state, run, link, navigate, source } = usePage();
   const { row, attempt, problem } = useAttempt(run.id, state.position, state.attempt);
   const [missing, setMissing] = useState("");
+  const [hasTimes, setTimes] = useState(false);
   const [isNoting, setNoting] = useState(false);
   const [store, setStore] = useState<((step: string) => void) | null>(null);
   const reading = useReading();
@@ -65,11 +69,6 @@ export function Case() {
   });
   const isThere = attempt?.position === state.position && attempt?.attempt === state.attempt;
   useEffect(() => {
-    const step = state.step && isThere ? document.querySelector<HTMLElement>(`[data-step="${state.step}"]`) : null;
-    step?.querySelectorAll("details").forEach((entry) => (entry.open = true));
-    (step?.firstElementChild ?? step)?.scrollIntoView({ block: "center" });
-  }, [state.step, isThere]);
-  useEffect(() => {
     const isRead = problem !== "" || row?.position === state.position;
     if (!isRead || row?.name === state.name) return;
     // The reader may have gone on to another case, whose name and position are not these.
@@ -88,6 +87,7 @@ export function Case() {
   }, [source, run.id, row, problem, state.position, state.name]);
   if (problem || (missing && missing === state.name)) return <p class="warning">{language.text("notFound")}</p>;
   if (!attempt || !row) return <p class="muted">{language.text("reading")}</p>;
+  const outcomes = sorted(attempt.outcomes);
   return (
     <article class="case" aria-labelledby="case-title" data-position={attempt.position}>
       <nav class="case-nav" aria-label={language.text("case")}>
@@ -106,6 +106,10 @@ export function Case() {
           <Name text={attempt.name} />
         </h1>
         <Verdict verdict={attempt.verdict} />
+        <button type="button" class="quiet to-criteria" onClick={() => document.getElementById("outcomes-title")?.scrollIntoView()}>
+          {language.text("criteria")} ↓
+        </button>
+        <CopyMenu attempt={attempt} />
         {attempt.eval_set && (
           <span class="muted">
             <Name text={attempt.eval_set} /> · {attempt.digest.slice(0, 12)}
@@ -113,29 +117,48 @@ export function Case() {
         )}
       </header>
       {row.attempts.length > 1 && <Attempts row={row} />}
-      <Callouts attempt={attempt} />
-      {attempt.decisive && <Decisive decisive={attempt.decisive} />}
-      <section aria-labelledby="outcomes-title">
-        <h2 id="outcomes-title">{language.text("criteria")}</h2>
-        {sorted(attempt.outcomes).map((outcome) => (
-          <Outcome key={outcome.criterion} outcome={outcome} attempt={attempt} />
-        ))}
-        <Informational outcomes={attempt.outcomes} attempt={attempt} />
-      </section>
-      <Labels labels={(attempt.labels ?? []).filter((label) => !isStep(label))} />
-      {canNote && <Notes attempt={attempt} isOpen={isNoting} onOpen={setNoting} onStep={(store) => setStore(() => store)} />}
-      <ReadingContext.Provider value={{ ...reading, steps: stepsOf(attempt.labels ?? []), onStep: store }}>
-        <Conversation
-          attempt={attempt}
-          run={run}
-          decisive={attempt.decisive ? placeOf(attempt.decisive) : ""}
-        />
-      </ReadingContext.Provider>
-      <Details attempt={attempt} />
+      {row.attempts.length > 1 && (
+        <Fold key={row.position} class="branches" summary={language.text("branches")}>
+          {() => <Trunk row={row} />}
+        </Fold>
+      )}
+      <div class="panes">
+        <ReadingContext.Provider value={{ ...reading, steps: stepsOf(attempt.labels ?? []), onStep: store }}>
+          <Conversation
+            key={`${attempt.position}/${attempt.attempt}`}
+            attempt={attempt}
+            run={run}
+            decisive={attempt.decisive ? placeOf(attempt.decisive) : ""}
+            step={isThere ? state.step : ""}
+          >
+            <Controls hasTimes={hasTimes} onTimes={() => setTimes(!hasTimes)} />
+            {hasTimes && attempt.trace && <TimeLine trace={attempt.trace} />}
+          </Conversation>
+        </ReadingContext.Provider>
+        <aside class="verdict-pane" aria-labelledby="outcomes-title" tabIndex={0}>
+          <h2 id="outcomes-title">{language.text("criteria")}</h2>
+          <Callouts attempt={attempt} />
+          {attempt.decisive && <Decisive decisive={attempt.decisive} />}
+          {outcomes.map((outcome, place) => (
+            <Outcome
+              key={`${attempt.position}/${attempt.attempt}/${outcome.criterion}`}
+              outcome={outcome}
+              attempt={attempt}
+              isOpen={place < OPENED && (outcome.verdict === "failed" || outcome.verdict === "unscored")}
+            />
+          ))}
+          <Informational key={`${attempt.position}/${attempt.attempt}`} outcomes={attempt.outcomes} attempt={attempt} />
+          <Labels labels={(attempt.labels ?? []).filter((label) => !isStep(label))} />
+          {canNote && <Notes attempt={attempt} isOpen={isNoting} onOpen={setNoting} onStep={(store) => setStore(() => store)} />}
+          <Details attempt={attempt} />
+        </aside>
+      </div>
     </article>
   );
 }
 
+/** The number of criteria that did not pass and are open at first. */
+const OPENED = 1;
 const ORDER = ["failed", "unscored", "passed", "not_applicable"];
 
 /** The criteria that decide, those that failed first. */
@@ -152,18 +175,43 @@ function Informational({ outcomes, attempt }: { outcomes: readonly OutcomeView[]
   const own = outcomes.filter((outcome) => outcome.verdict === "informational" && !empty.has(outcome.criterion));
   if (own.length === 0) return null;
   return (
-    <details class="informational" open={own.some((outcome) => typeof outcome.value !== "number")}>
-      <summary>{language.text("informational", { count: own.length })}</summary>
-      {own.map((outcome) => (
-        <Outcome key={outcome.criterion} outcome={outcome} attempt={attempt} />
+    <Fold
+      class="informational"
+      open={own.some((outcome) => typeof outcome.value !== "number")}
+      summary={language.text("informational", { count: own.length })}
+    >
+      {() => own.map((outcome) => <Outcome key={outcome.criterion} outcome={outcome} attempt={attempt} isOpen={typeof outcome.value !== "number"} />)}
+    </Fold>
+  );
+}
+
+const go = (action: Action) => document.dispatchEvent(new CustomEvent("page-action", { detail: action }));
+
+/** What is shown of the conversation. */
+function Controls({ hasTimes, onTimes }: { hasTimes: boolean; onTimes: () => void }) {
+  const { language } = usePage();
+  const { showsExpected, showsThoughts, formats } = useReading();
+  const switches = [
+    ["expected", language.text("expected"), showsExpected],
+    ["thoughts", language.text("thoughts"), showsThoughts],
+    ["markdown", "Markdown", Boolean(formats)],
+  ] as const;
+  return (
+    <div class="controls">
+      {switches.map(([action, text, isOn]) => (
+        <button key={action} type="button" class="toggle" aria-pressed={isOn} onClick={() => go(action)}>
+          {text} <kbd aria-hidden="true">{badge(action)}</kbd>
+        </button>
       ))}
-    </details>
+      <button type="button" class="toggle" aria-pressed={hasTimes} onClick={onTimes}>
+        {language.text("timeLine")}
+      </button>
+    </div>
   );
 }
 
 function Neighbours() {
   const { language } = usePage();
-  const go = (action: string) => document.dispatchEvent(new CustomEvent("page-action", { detail: action }));
   return (
     <span class="neighbours">
       <button type="button" class="quiet" onClick={() => go("previous")}>
@@ -171,6 +219,12 @@ function Neighbours() {
       </button>
       <button type="button" class="quiet" onClick={() => go("next")}>
         {language.text("nextCase")} <kbd aria-hidden="true">{badge("next")}</kbd>
+      </button>
+      <button type="button" class="quiet" onClick={() => go("nextFailed")}>
+        {language.text("nextFailed")} <kbd aria-hidden="true">{badge("nextFailed")}</kbd>
+      </button>
+      <button type="button" class="quiet" onClick={() => go("nextDisputed")}>
+        {language.text("nextDisputed")} <kbd aria-hidden="true">{badge("nextDisputed")}</kbd>
       </button>
     </span>
   );
@@ -195,122 +249,5 @@ function Attempts({ row }: { row: CaseRow }) {
         <kbd>{badge("previousAttempt")}</kbd> <kbd>{badge("nextAttempt")}</kbd>
       </span>
     </nav>
-  );
-}
-
-function Callouts({ attempt }: { attempt: AttemptView }) {
-  const { language } = usePage();
-  const { failure, fault, mutation } = attempt;
-  return (
-    <>
-      {failure && (
-        <section class="callout error" aria-label={language.text("failure")}>
-          <h2>
-            {language.text("failure")}: <span lang="en">{failure.side}</span>
-          </h2>
-          <Foreign text={failure.cause} />
-          {failure.traceback && (
-            <details>
-              <summary>{language.text("traceback")}</summary>
-              <Foreign class="code" text={failure.traceback} />
-            </details>
-          )}
-        </section>
-      )}
-      {(attempt.invalidations ?? []).map((invalid) => (
-        <section key={invalid.side} class="callout warning" aria-label={language.text("invalid")}>
-          <h2>
-            {language.text("invalid")}: <span lang="en">{invalid.side}</span>
-          </h2>
-          {(invalid.evidence ?? []).map((text) => (
-            <Foreign key={text} text={text} />
-          ))}
-        </section>
-      ))}
-      {fault && fault.side === "agent" && !failure && (
-        <p class="muted">{language.text("faultOfAgent", { evidence: language.list(fault.evidence ?? []) })}</p>
-      )}
-      {attempt.ended_by === "cap" && <p class="warning">{language.text("endedByCap")}</p>}
-      {mutation && (
-        <p class="warning">
-          {language.text("mutated", { operator: mutation.operator, number: String(mutation.invocation) })}
-        </p>
-      )}
-      {(attempt.warnings ?? []).map((text) => (
-        <Foreign key={text} class="warning" text={text} />
-      ))}
-      {(attempt.injections ?? []).map(({ invocation, tool, injected }, index) => (
-        <p key={index} class={injected.invalidates ? "warning" : "note"}>
-          {language.text("injected", {
-            number: String(invocation),
-            tool,
-            effect: injected.effect,
-            detail: injected.detail ?? "",
-          })}
-        </p>
-      ))}
-    </>
-  );
-}
-
-function Labels({ labels }: { labels: readonly Label[] }) {
-  const { language } = usePage();
-  if (labels.length === 0) return null;
-  return (
-    <section aria-labelledby="labels-title">
-      <h2 id="labels-title">{language.text("labels")}</h2>
-      <ul class="labels">
-        {labels.map((label, index) => (
-          <li key={index}>
-            <b>
-              <Name text={label.author || "–"} />
-            </b>{" "}
-            <Name text={label.criterion} /> {label.part && <PartName part={{ key: label.part }} />} {language.count(label.value)}
-            {label.note && <Foreign text={label.note} />}
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-function Details({ attempt }: { attempt: AttemptView }) {
-  const { language } = usePage();
-  const { usage, reward, final_state: state } = attempt;
-  const usages = usagesOf(attempt);
-  const counts = Object.entries(usage ?? {});
-  if (counts.length + usages.length === 0 && !state && typeof reward !== "number") return null;
-  return (
-    <section aria-labelledby="details-title">
-      <h2 id="details-title">{language.text("details")}</h2>
-      <dl class="facts">
-        {counts.map(([name, value]) => (
-          <div key={name}>
-            <dt lang="en">{name.replaceAll("_", " ")}</dt>
-            <dd>{language.count(value)}</dd>
-          </div>
-        ))}
-        {usages.map(([side, used]) => (
-          <div key={side}>
-            <dt lang="en">{side}</dt>
-            <dd>
-              <Usage usage={used} />
-            </dd>
-          </div>
-        ))}
-        {typeof reward === "number" && (
-          <div>
-            <dt>{language.text("reward")}</dt>
-            <dd>{language.number(reward)}</dd>
-          </div>
-        )}
-      </dl>
-      {state && (
-        <details>
-          <summary>{language.text("finalState")}</summary>
-          <Json value={state} />
-        </details>
-      )}
-    </section>
   );
 }

@@ -1,17 +1,16 @@
 // The list of cases: filters, search, and a virtual list that draws only the rows that can be seen.
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { columnsOf, useColumns } from "./columns";
 import { usePage } from "./context";
+import { Fold } from "./fold";
+import { Grid } from "./grid";
 import { badge } from "./keys";
-import { AttemptMarks, Name, Verdict } from "./marks";
-import { isFlaky, passedOf, worstVerdict } from "./rows";
+import { Name } from "./marks";
 import { SearchBox } from "./searchbox";
 import { type CaseList, EVERYTHING, type Filter, type Query } from "./source";
 import { isLimited } from "./state";
-import type { CaseRow } from "./view";
 import { visibleLine } from "./visible";
 
-export const ROW = 64;
-const MARGIN = 12;
 const PAUSE = 120;
 const SIDES = ["agent", "expectation", "environment", "simulator", "judge", "infrastructure"];
 const FLAGS: readonly [Filter, "flaky" | "changed" | "labelled" | "invalid"][] = [
@@ -20,8 +19,6 @@ const FLAGS: readonly [Filter, "flaky" | "changed" | "labelled" | "invalid"][] =
   ["labelled", "labelled"],
   ["invalid", "invalid"],
 ];
-
-const FLAKY = { agent: "flakyAgent", judge: "flakyJudge", unknown: "flaky" } as const;
 
 /** The list that belongs to a query. While a new list is read, the old list stays. */
 export function useList(query: Query): { list: CaseList | null; isReading: boolean } {
@@ -34,11 +31,15 @@ export function useList(query: Query): { list: CaseList | null; isReading: boole
   useEffect(() => {
     let isCurrent = true;
     setReading(true);
-    void source.list(run.id, query).then((found) => {
-      if (!isCurrent) return;
-      setList(found);
-      setReading(false);
-    });
+    source.list(run.id, query).then(
+      (found) => {
+        if (!isCurrent) return;
+        setList(found);
+        setReading(false);
+      },
+      // The search was ended by a later one, or the server is gone, which the page says elsewhere.
+      () => isCurrent && setReading(false),
+    );
     return () => {
       isCurrent = false;
     };
@@ -47,9 +48,10 @@ export function useList(query: Query): { list: CaseList | null; isReading: boole
 }
 
 export function Cases() {
-  const { language, state, navigate } = usePage();
+  const { language, state, navigate, run } = usePage();
   const { query } = state;
   const { list, isReading } = useList(query);
+  const columns = useColumns(run);
   // A text is searched a moment after it was typed: by then another filter or another page may be chosen.
   const change = useCallback(
     (part: Partial<Query>) => navigate((now) => (now.page === "summary" ? { query: { ...now.query, ...part } } : {})),
@@ -59,11 +61,63 @@ export function Cases() {
     <section class="cases" aria-labelledby="cases-title">
       <h2 id="cases-title">{language.text("cases")}</h2>
       <Toolbar query={query} change={change} />
+      <Arrangement query={query} change={change} columns={columns} />
       <p class="muted" role="status" aria-live="polite">
         {list && !isReading ? language.text("casesFound", { count: list.total }) : language.text("searching")}
       </p>
-      {list && <Grid list={list} />}
+      {list && <Grid list={list} columns={columns.shown} change={change} />}
     </section>
+  );
+}
+
+interface ArrangementProps {
+  readonly query: Query;
+  readonly change: (part: Partial<Query>) => void;
+  readonly columns: ReturnType<typeof useColumns>;
+}
+
+/** How the cases are sorted and grouped, and which columns are shown. */
+function Arrangement({ query, change, columns }: ArrangementProps) {
+  const { language, run } = usePage();
+  const all = columnsOf(run, language);
+  const key = query.sort.replace(/^-/, "");
+  return (
+    <div class="toolbar arrangement">
+      <Choice
+        name={language.text("sortBy")}
+        value={key}
+        options={all.map((column) => column.key)}
+        names={Object.fromEntries(all.map((column) => [column.key, column.name]))}
+        none={language.text("byAttention")}
+        onChange={(sort) => change({ sort })}
+      />
+      {key && (
+        <>
+          <Toggle isOn={query.sort.startsWith("-")} onToggle={() => change({ sort: query.sort.startsWith("-") ? key : `-${key}` })}>
+            {language.text("descending")}
+          </Toggle>
+          <Toggle isOn={query.group} onToggle={() => change({ group: !query.group })}>
+            {language.text("grouped")}
+          </Toggle>
+        </>
+      )}
+      <Fold class="menu columns-menu" summary={language.text("columns")}>
+        {() => (
+          <div class="menu-items">
+            {all.filter((column) => column.canHide).map((column) => (
+              <label key={column.key} class="check">
+                <input
+                  type="checkbox"
+                  checked={columns.shown.some((shown) => shown.key === column.key)}
+                  onChange={(event) => columns.show(column.key, event.currentTarget.checked)}
+                />{" "}
+                <Name text={column.name} />
+              </label>
+            ))}
+          </div>
+        )}
+      </Fold>
+    </div>
   );
 }
 
@@ -143,7 +197,17 @@ function Toggle(props: { isOn: boolean; onToggle: () => void; children: preact.C
   );
 }
 
-function Choice(props: { name: string; value: string; options: readonly string[]; onChange: (value: string) => void }) {
+interface ChoiceProps {
+  readonly name: string;
+  readonly value: string;
+  readonly options: readonly string[];
+  /** The names of options that are not shown as they are. */
+  readonly names?: Readonly<Record<string, string>>;
+  readonly none?: string;
+  readonly onChange: (value: string) => void;
+}
+
+function Choice(props: ChoiceProps) {
   const { language } = usePage();
   if (props.options.length === 0 && !props.value) return null;
   const options = props.value && !props.options.includes(props.value) ? [...props.options, props.value] : props.options;
@@ -151,181 +215,13 @@ function Choice(props: { name: string; value: string; options: readonly string[]
     <label class="choice">
       <span>{props.name}</span>
       <select value={props.value} onChange={(event) => props.onChange(event.currentTarget.value)}>
-        <option value="">{language.text("all")}</option>
+        <option value="">{props.none ?? language.text("all")}</option>
         {options.map((option) => (
           <option key={option} value={option}>
-            {visibleLine(option)}
+            {visibleLine(props.names?.[option] ?? option)}
           </option>
         ))}
       </select>
     </label>
-  );
-}
-
-/** The rows that can be seen, and the row that has the focus. The page itself scrolls. */
-function Grid({ list }: { list: CaseList }) {
-  const { language, state, navigate } = usePage();
-  const grid = useRef<HTMLDivElement>(null);
-  const [range, setRange] = useState<[number, number]>([0, 30]);
-  const [current, setCurrent] = useState(() => Math.max(0, state.position === null ? 0 : list.indexOf(state.position)));
-  const active = Math.min(current, Math.max(0, list.total - 1));
-  // Keys can come faster than the page is drawn, so the place and the row that waits for the focus are no state of it.
-  const place = useRef(active);
-  place.current = active;
-  const waiting = useRef<number | null>(null);
-
-  useLayoutEffect(() => {
-    const measure = () => {
-      if (!grid.current) return;
-      const top = -grid.current.getBoundingClientRect().top;
-      const first = Math.max(0, Math.floor(top / ROW) - MARGIN);
-      const last = Math.min(list.total, Math.ceil((top + window.innerHeight) / ROW) + MARGIN);
-      setRange(([from, to]) => (from === first && to === last ? [from, to] : [first, last]));
-      void list.load(first, last).then(() => setRange(([from, to]) => [from, to]));
-    };
-    measure();
-    window.addEventListener("scroll", measure, { passive: true });
-    window.addEventListener("resize", measure);
-    return () => {
-      window.removeEventListener("scroll", measure);
-      window.removeEventListener("resize", measure);
-    };
-  }, [list]);
-
-  const focusWaiting = () => {
-    if (waiting.current === null) return;
-    const row = grid.current?.querySelector<HTMLElement>(`[data-index="${waiting.current}"]`);
-    if (!row) return;
-    waiting.current = null;
-    row.focus({ preventScroll: true });
-    row.scrollIntoView({ block: "nearest" });
-  };
-  useLayoutEffect(focusWaiting);
-
-  const move = (index: number) => {
-    const next = Math.min(Math.max(0, index), list.total - 1);
-    place.current = next;
-    waiting.current = next;
-    setCurrent(next);
-    const box = grid.current?.getBoundingClientRect();
-    if (box) {
-      const top = box.top + next * ROW;
-      if (top < 60 || top + ROW > window.innerHeight) window.scrollBy({ top: top - window.innerHeight / 2 });
-    }
-    focusWaiting();
-  };
-  const open = (row: CaseRow | undefined) => {
-    if (!row) return;
-    const worst = row.attempts.find((attempt) => attempt.verdict === worstVerdict(row));
-    navigate({ page: "case", position: row.position, attempt: worst?.attempt ?? 1 });
-  };
-
-  useLayoutEffect(() => {
-    const onAction = (event: Event) => {
-      const action = (event as CustomEvent<string>).detail;
-      const isIn = waiting.current !== null || grid.current?.contains(document.activeElement);
-      if (action === "next") move(isIn ? place.current + 1 : place.current);
-      else if (action === "previous") move(isIn ? place.current - 1 : place.current);
-      else if (action === "open" && isIn) open(list.row(place.current));
-    };
-    document.addEventListener("page-action", onAction);
-    return () => document.removeEventListener("page-action", onAction);
-  });
-
-  const onKeyDown = (event: KeyboardEvent) => {
-    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
-    const step = steps[event.key];
-    if (step !== undefined) move(place.current + step);
-    else if (event.key === "Home") move(0);
-    else if (event.key === "End") move(list.total - 1);
-    else return;
-    event.preventDefault();
-  };
-
-  const [from, to] = range;
-  const indexes = Array.from({ length: Math.max(0, to - from) }, (_, place) => from + place);
-  if (list.total > 0 && (active < from || active >= to)) indexes.push(active);
-  return (
-    <div
-      ref={grid}
-      class="grid"
-      role="grid"
-      aria-labelledby="cases-title"
-      aria-rowcount={list.total}
-      aria-colcount={3}
-      style={{ height: `${list.total * ROW}px` }}
-      onKeyDown={onKeyDown}
-    >
-      {indexes.map((index) => (
-        <Row
-          key={index}
-          row={list.row(index)}
-          index={index}
-          isCurrent={index === active}
-          onOpen={open}
-          onFocus={() => setCurrent(index)}
-          label={language.text("openCase")}
-        />
-      ))}
-    </div>
-  );
-}
-
-interface RowProps {
-  row: CaseRow | undefined;
-  index: number;
-  isCurrent: boolean;
-  label: string;
-  onOpen: (row: CaseRow | undefined) => void;
-  onFocus: () => void;
-}
-
-function Row({ row, index, isCurrent, onOpen, onFocus }: RowProps) {
-  const { language } = usePage();
-  const style = { transform: `translateY(${index * ROW}px)` };
-  if (!row) {
-    return (
-      <div class="row" role="row" aria-rowindex={index + 1} style={style}>
-        <div role="gridcell">…</div>
-      </div>
-    );
-  }
-  const several = row.attempts.length > 1;
-  return (
-    <div
-      class={`row ${row.verdict}`}
-      role="row"
-      aria-rowindex={index + 1}
-      data-index={index}
-      style={style}
-      tabIndex={isCurrent ? 0 : -1}
-      onClick={() => onOpen(row)}
-      onFocus={onFocus}
-    >
-      <div role="gridcell" class="row-verdict">
-        <Verdict verdict={row.verdict} />
-        {isFlaky(row) && <span class="tag">{language.text(FLAKY[row.cause ?? "unknown"])}</span>}
-      </div>
-      <div role="gridcell" class="row-name">
-        <div class="name">
-          <Name text={row.name} />
-        </div>
-        <div class="muted">
-          <Name text={row.reason || row.query || ""} />
-        </div>
-      </div>
-      <div role="gridcell" class="row-attempts">
-        {several ? (
-          <>
-            <AttemptMarks attempts={row.attempts} />
-            <span class="muted">
-              {language.count(passedOf(row))}/{language.count(row.attempts.length)}
-            </span>
-          </>
-        ) : (
-          row.attempts[0]?.fault && <span class="tag" lang="en">{row.attempts[0].fault}</span>
-        )}
-      </div>
-    </div>
   );
 }

@@ -21,8 +21,8 @@ function address(path: string, parameters: Parameters): string {
 export class Client {
   constructor(private readonly token: string) {}
 
-  get<T>(path: string, parameters: Parameters = {}): Promise<T> {
-    return this.request<T>(address(path, parameters), { headers: { accept: "application/json" } });
+  get<T>(path: string, parameters: Parameters = {}, signal: AbortSignal | null = null): Promise<T> {
+    return this.request<T>(address(path, parameters), { headers: { accept: "application/json" }, signal });
   }
 
   /** Asks the server to change something. With `keepalive` the request outlives the page. */

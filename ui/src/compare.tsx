@@ -10,7 +10,7 @@ import { Table, type TableRow } from "./table";
 import { Foreign } from "./text";
 import type { ComparedCase, ComparedMeasure, ComparisonView } from "./view";
 
-const CHANGES = ["broken", "fixed", "flaky", "expectation_changed", "only_base", "only_candidate", "same"] as const;
+const CHANGES = ["broken", "fixed", "flaky", "expectation_changed", "only_base", "only_candidate", "moved", "same"] as const;
 const NAMES = {
   broken: "changeBroken",
   fixed: "changeFixed",
@@ -18,6 +18,7 @@ const NAMES = {
   expectation_changed: "changeExpectation",
   only_base: "changeOnlyBase",
   only_candidate: "changeOnlyCandidate",
+  moved: "changeMoved",
   same: "changeSame",
 } as const;
 const PAGE = 100;
@@ -169,10 +170,14 @@ function conclusion(row: ComparedMeasure) {
 }
 
 function ComparedCases({ comparison }: { comparison: ComparisonView }) {
-  const { language, link, state } = usePage();
+  const { language, link, state, run } = usePage();
+  const isLower = useMemo(
+    () => new Set(run.criteria.filter((criterion) => criterion.lower_is_better).map((criterion) => criterion.criterion)),
+    [run],
+  );
   const counts = useMemo(() => {
     const found = new Map<string, number>();
-    for (const entry of comparison.cases) found.set(entry.change, (found.get(entry.change) ?? 0) + 1);
+    for (const entry of comparison.cases) found.set(kindOf(entry), (found.get(kindOf(entry)) ?? 0) + 1);
     return found;
   }, [comparison]);
   const [only, setOnly] = useState<string>("");
@@ -180,9 +185,11 @@ function ComparedCases({ comparison }: { comparison: ComparisonView }) {
   const cases = useMemo(
     () =>
       comparison.cases
-        .filter((entry) => (only ? entry.change === only : entry.change !== "same" || counts.size === 1))
-        .sort((a, b) => CHANGES.indexOf(a.change) - CHANGES.indexOf(b.change)),
-    [comparison, only, counts],
+        .filter((entry) => (only ? kindOf(entry) === only : kindOf(entry) !== "same" || counts.size === 1))
+        .map((entry) => ({ entry, loss: lossOf(entry, isLower) }))
+        .sort((a, b) => CHANGES.indexOf(kindOf(a.entry)) - CHANGES.indexOf(kindOf(b.entry)) || b.loss - a.loss)
+        .map(({ entry }) => entry),
+    [comparison, only, counts, isLower],
   );
   return (
     <section aria-labelledby="changed-title">
@@ -212,10 +219,11 @@ function ComparedCases({ comparison }: { comparison: ComparisonView }) {
             >
               <Name text={entry.name} />
             </a>{" "}
-            <span class={`tag ${entry.change}`}>{language.text(NAMES[entry.change])}</span>{" "}
+            <span class={`tag ${entry.change}`}>{language.text(NAMES[kindOf(entry)])}</span>{" "}
             <span class="muted">
               {share(entry.base_passed)} → {share(entry.candidate_passed)}
             </span>
+            <Moved entry={entry} isLower={isLower} />
           </li>
         ))}
       </ul>
@@ -225,6 +233,44 @@ function ComparedCases({ comparison }: { comparison: ComparisonView }) {
         </button>
       )}
     </section>
+  );
+}
+
+/** How a case changed. A case with the same verdict may have moved in its criteria. */
+function kindOf(entry: ComparedCase): (typeof CHANGES)[number] {
+  return entry.change === "same" && Object.keys(entry.moved ?? {}).length > 0 ? "moved" : entry.change;
+}
+
+/** How much worse the criterion became that became worst, with a minus if it became better. */
+function lossOf(entry: ComparedCase, isLower: ReadonlySet<string>): number {
+  const losses = Object.entries(entry.moved ?? {}).map(([name, [before, after]]) => {
+    const loss = (before ?? after ?? 0) - (after ?? 0);
+    return isLower.has(name) ? -loss : loss;
+  });
+  return losses.length ? Math.max(...losses) : 0;
+}
+
+/** The criteria of a case whose values differ between the runs. */
+function Moved({ entry, isLower }: { entry: ComparedCase; isLower: ReadonlySet<string> }) {
+  const { language } = usePage();
+  const moved = Object.entries(entry.moved ?? {});
+  if (moved.length === 0) return null;
+  return (
+    <ul class="moved-criteria">
+      {moved.map(([name, [before, after]]) => {
+        const least = digitsOfChange(before ?? null, after ?? null, { value: null }, false);
+        const rises = (after ?? 0) > (before ?? 0);
+        const tone = before === null || after === null ? "" : rises === isLower.has(name) ? "broken" : "fixed";
+        return (
+          <li key={name}>
+            <Name text={name} />{" "}
+            <span class={`tag ${tone}`}>
+              {language.number(before, least)} → {language.number(after, least)}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
   );
 }
 

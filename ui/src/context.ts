@@ -20,6 +20,8 @@ export interface Page {
 export interface Reading {
   readonly showsThoughts: boolean;
   readonly showsExpected: boolean;
+  /** Whether the Markdown of agents is shown as such. */
+  readonly formats?: boolean;
   /** The steps that people call decisive, with the names of these people. */
   readonly steps?: ReadonlyMap<string, readonly string[]>;
   /** Stores a step as the decisive one, while a person writes a note. */

@@ -1,15 +1,21 @@
 // A conversation as it was recorded: messages, with steps, thoughts and tool results folded, and the expectation.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useLanguage, useReading } from "./context";
 import { type FactMark, factMarks } from "./factmarks";
+import { Fold } from "./fold";
+import { Formatted } from "./formatted";
+import { JsonTree } from "./jsontree";
 import { badge } from "./keys";
 import { Name } from "./marks";
-import { Foreign, Json, jsonText } from "./text";
-import type { AttemptView, ExpectedView, InvocationView, OutcomeView, RunView, Score, StepView } from "./view";
+import { Foreign, jsonText } from "./text";
+import type { AttemptView, InvocationView, OutcomeView, RunView, Score, StepView } from "./view";
 import { shortened } from "./visible";
+import { useWindowed } from "./windowed";
 
 const BRIEF = 140;
+/** The height of an invocation that was not drawn yet, in pixels. */
+const TURN = 320;
 
 export interface ConversationProps {
   readonly attempt: Pick<AttemptView, "trace" | "expected" | "outcomes" | "agents">;
@@ -19,27 +25,53 @@ export interface ConversationProps {
   readonly quotes?: readonly string[];
   /** The place of the decisive step, for example "2.3" or "2.reply", or "". */
   readonly decisive?: string;
+  /** The place of the step to show, or "". */
+  readonly step?: string;
+  /** What stands between the title and the invocations. */
+  readonly children?: ComponentChildren;
 }
 
-export function Conversation({ attempt, run, quotes = [], decisive = "" }: ConversationProps) {
+export function Conversation({ attempt, run, quotes = [], decisive = "", step = "", children }: ConversationProps) {
   const language = useLanguage();
   const showsExpected = useReading().showsExpected;
   const { trace, expected } = attempt;
   const marks = [...quotes, ...quotesOf(attempt.outcomes)];
   const count = Math.max(trace?.length ?? 0, showsExpected ? (expected?.conversation?.length ?? 0) : 0);
+  const list = useRef<HTMLOListElement>(null);
+  const { from, to, before, after, reveal } = useWindowed(list, count, TURN);
+  // A link to a step, and a link from a criterion to an invocation, may lead to a place that is not drawn.
+  useEffect(() => {
+    if (!step || !trace) return;
+    reveal(Math.max(0, parseInt(step, 10) - 1), (entry) => {
+      const own = entry.querySelector<HTMLElement>(`[data-step="${step}"]`);
+      own?.querySelectorAll("details").forEach((fold) => (fold.open = true));
+      (own?.firstElementChild ?? entry).scrollIntoView({ block: step.endsWith(".user") ? "start" : "center" });
+    });
+  }, [step, trace]);
+  useEffect(() => {
+    const onTurn = (event: Event) => reveal((event as CustomEvent<number>).detail);
+    document.addEventListener("page-turn", onTurn);
+    return () => document.removeEventListener("page-turn", onTurn);
+  });
   return (
     <section class="conversation" aria-labelledby="conversation-title">
       <h2 id="conversation-title">
         {language.text("conversation")}{" "}
-        <span class="muted keys" aria-hidden="true">
-          <kbd>{badge("expected")}</kbd> {language.text("expected")} <kbd>{badge("thoughts")}</kbd>{" "}
-          {language.text("thoughts")}
-        </span>
+        {!children && (
+          <span class="muted keys" aria-hidden="true">
+            <kbd>{badge("expected")}</kbd> {language.text("expected")} <kbd>{badge("thoughts")}</kbd>{" "}
+            {language.text("thoughts")}
+          </span>
+        )}
       </h2>
+      {children}
       {!trace && <p class="note">{language.text(run?.traces === "none" ? "tracesNone" : "tracesFailed")}</p>}
-      {expected?.scenario && <Scenario expected={expected} />}
-      <ol class="invocations">
-        {Array.from({ length: count }, (_, index) => (
+      {expected?.scenario && (
+        <Fold summary={language.text("scenario")}>{() => <JsonTree value={expected.scenario} />}</Fold>
+      )}
+      <ol class="invocations" ref={list}>
+        {before > 0 && <li class="spacer" aria-hidden="true" style={{ height: `${before}px` }} />}
+        {Array.from({ length: to - from }, (_, place) => from + place).map((index) => (
           <Invocation
             key={index}
             index={index}
@@ -51,18 +83,13 @@ export function Conversation({ attempt, run, quotes = [], decisive = "" }: Conve
             agents={attempt.agents ?? run?.agents ?? []}
           />
         ))}
+        {after > 0 && <li class="spacer" aria-hidden="true" style={{ height: `${after}px` }} />}
       </ol>
       {expected?.context && (
-        <details>
-          <summary>{language.text("context")}</summary>
-          <Foreign text={expected.context} marks={marks} />
-        </details>
+        <Fold summary={language.text("context")}>{() => <Foreign text={expected.context!} marks={marks} />}</Fold>
       )}
       {expected?.final_state && (
-        <details>
-          <summary>{language.text("expectedState")}</summary>
-          <Json value={expected.final_state} />
-        </details>
+        <Fold summary={language.text("expectedState")}>{() => <JsonTree value={expected.final_state} />}</Fold>
       )}
     </section>
   );
@@ -82,16 +109,6 @@ function quotesOf(outcomes: readonly (OutcomeView | Score)[]): string[] {
     ...("fact" in outcome && outcome.fact ? [] : (outcome.quotes ?? [])).filter((quote) => !["expected", "actual", "both"].includes(quote.source ?? "")).map((quote) => quote.text),
     ...quotesOf(outcome.parts ?? []),
   ]);
-}
-
-function Scenario({ expected }: { expected: ExpectedView }) {
-  const language = useLanguage();
-  return (
-    <details>
-      <summary>{language.text("scenario")}</summary>
-      <Json value={expected.scenario} />
-    </details>
-  );
 }
 
 export type Agents = readonly { readonly name: string }[];
@@ -242,6 +259,7 @@ interface BubbleProps extends Omit<AnswerProps, "invocation"> {
 }
 
 export function Bubble({ step, side, name, marks, facts = [] }: BubbleProps) {
+  const formats = useReading().formats && side === "agent";
   return (
     <div class={`bubble ${side}`}>
       <div class="caption">
@@ -253,7 +271,11 @@ export function Bubble({ step, side, name, marks, facts = [] }: BubbleProps) {
           </>
         )}
       </div>
-      <Foreign text={step.text ?? ""} marks={marks} facts={facts} />
+      {formats && facts.length === 0 ? (
+        <Formatted text={step.text ?? ""} marks={marks} />
+      ) : (
+        <Foreign text={step.text ?? ""} marks={marks} facts={facts} />
+      )}
       <Withheld step={step} />
       <Attachments step={step} />
     </div>
@@ -267,29 +289,35 @@ export function Step({ step, marks }: { step: StepView; marks: readonly string[]
   const name = { tool_call: "toolCall", tool_result: "toolResult", thought: "thought" } as const;
   const content = isCall ? step.args : step.kind === "thought" ? step.text : step.response;
   const brief = oneLine(content);
-  return (
-    <details class={`step ${step.kind} ${step.is_error ? "is-error" : ""}`}>
-      <summary>
-        <span class="step-kind">{language.text(name[step.kind])}</span>
-        {step.name && (
-          <span class="step-name">
-            <Name text={step.name} />
-          </span>
-        )}
-        {step.is_error && <span class="tag failed">{language.text("toolFailed")}</span>}
-        {(step.injected ?? []).map((injection) => (
-          <span key={injection.effect} class="tag">
-            <Name text={injection.effect} />
-          </span>
-        ))}
-        <span class="step-brief">
-          <Name text={brief} />
+  const summary = (
+    <>
+      <span class="step-kind">{language.text(name[step.kind])}</span>
+      {step.name && (
+        <span class="step-name">
+          <Name text={step.name} />
         </span>
-        {typeof step.seconds === "number" && <span class="muted">{language.seconds(step.seconds)}</span>}
-      </summary>
-      {step.kind === "thought" ? <Foreign text={step.text ?? ""} marks={marks} /> : <Json value={content} />}
-      <Withheld step={step} />
-    </details>
+      )}
+      {step.is_error && <span class="tag failed">{language.text("toolFailed")}</span>}
+      {(step.injected ?? []).map((injection) => (
+        <span key={injection.effect} class="tag">
+          <Name text={injection.effect} />
+        </span>
+      ))}
+      <span class="step-brief">
+        <Name text={brief} />
+      </span>
+      {typeof step.seconds === "number" && <span class="muted">{language.seconds(step.seconds)}</span>}
+    </>
+  );
+  return (
+    <Fold class={`step ${step.kind} ${step.is_error ? "is-error" : ""}`} summary={summary}>
+      {() => (
+        <>
+          {step.kind === "thought" ? <Foreign text={step.text ?? ""} marks={marks} /> : <JsonTree value={content} />}
+          <Withheld step={step} />
+        </>
+      )}
+    </Fold>
   );
 }
 

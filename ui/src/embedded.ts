@@ -1,12 +1,14 @@
 // The source of a file: an index of all cases, and chunks of attempts that are unpacked when they are needed.
+import { grouped, sorted } from "./order";
 import { attention, matches, type CaseChange } from "./rows";
 import { find, split, type Texts } from "./search";
-import type { CaseList, Query, Source } from "./source";
+import type { CaseList, Group, Query, Source } from "./source";
 import type { AttemptView, CaseRow, ComparisonView, ModesView, PageView, RunView } from "./view";
 
 const CHUNK = 100;
 const UNPACKED_CHUNKS = 4;
 const SEARCHED = new Set(["text", "reason", "cause"]);
+const VALUES = new Set(["args", "response"]);
 
 interface Base64 {
   fromBase64?(text: string): Uint8Array<ArrayBuffer>;
@@ -44,14 +46,21 @@ export function restore(value: unknown, texts: readonly string[]): unknown {
   if (value === null || typeof value !== "object") return value;
   const restored: [string, unknown][] = Object.entries(value).map(([key, item]) => [
     key,
-    SEARCHED.has(key) && typeof item === "number" ? texts[item] : restore(item, texts),
+    typeof item === "number" && SEARCHED.has(key)
+      ? texts[item]
+      : typeof item === "number" && VALUES.has(key)
+        ? JSON.parse(texts[item] ?? "null")
+        : restore(item, texts),
   ]);
   // A key of an agent may be `__proto__`, which an assignment would not store.
   return Object.fromEntries(restored);
 }
 
 class List implements CaseList {
-  constructor(private readonly rows: readonly CaseRow[]) {}
+  constructor(
+    private readonly rows: readonly CaseRow[],
+    readonly groups: readonly Group[],
+  ) {}
 
   get total(): number {
     return this.rows.length;
@@ -97,13 +106,14 @@ class EmbeddedRun {
     const tools = this.view.tools ?? [];
     const names = { criteria: this.view.criteria.map((criterion) => criterion.criterion), tools, changes: this.changes };
     const found = query.text ? await this.search(query.text) : null;
-    return new List(
-      this.sorted.filter(
-        (row) =>
-          matches(row, query, names) &&
-          (!found || found.has(-1 - row.position) || row.attempts.some((attempt) => found.has(attempt.place))),
-      ),
+    const rows = this.sorted.filter(
+      (row) =>
+        matches(row, query, names) &&
+        (!found || found.has(-1 - row.position) || row.attempts.some((attempt) => found.has(attempt.place))),
     );
+    if (!query.sort) return new List(rows, []);
+    const keyed = sorted(rows, query.sort, this.view);
+    return new List(keyed.map(([, row]) => row), query.group ? grouped(keyed.map(([key]) => key)) : []);
   }
 
   /** Returns the places of attempts that contain a text, and for each case whose name does the number -1 - position. */

@@ -13,6 +13,9 @@ export type Action =
   | "expected"
   | "compare"
   | "thoughts"
+  | "markdown"
+  | "nextFailed"
+  | "nextDisputed"
   | "note"
   | "help";
 
@@ -38,6 +41,9 @@ export const KEYS: readonly Key[] = [
   { key: "e", action: "expected", text: "keyExpected" },
   { key: "c", action: "compare", text: "keyCompare" },
   { key: "t", action: "thoughts", text: "keyThoughts" },
+  { key: "m", action: "markdown", text: "keyMarkdown" },
+  { key: "x", action: "nextFailed", text: "keyNextFailed" },
+  { key: "d", action: "nextDisputed", text: "keyNextDisputed" },
   { key: "?", action: "help", text: "keyHelp" },
 ];
 

@@ -95,11 +95,13 @@ export function Estimate(props: { estimate: Interval; threshold?: number | null;
   );
 }
 
+const MOST_MARKS = 4;
+
 /** The attempts of a case as marks. */
 export function AttemptMarks({ attempts }: { attempts: readonly { attempt: number; verdict: string; invalid?: boolean }[] }) {
   return (
     <span class="attempt-marks">
-      {attempts.slice(0, 12).map((attempt) => (
+      {attempts.slice(0, MOST_MARKS).map((attempt) => (
         <span
           key={attempt.attempt}
           class={`attempt-mark ${attempt.verdict} ${attempt.invalid ? "invalid" : ""}`}
@@ -109,7 +111,7 @@ export function AttemptMarks({ attempts }: { attempts: readonly { attempt: numbe
           {mark(attempt.verdict)}
         </span>
       ))}
-      {attempts.length > 12 && <span class="muted">+{attempts.length - 12}</span>}
+      {attempts.length > MOST_MARKS && <span class="muted">+{attempts.length - MOST_MARKS}</span>}
     </span>
   );
 }

@@ -1,18 +1,23 @@
-// One criterion on one attempt: value and threshold, parts, trajectory diff, reply against reference, ballots.
+// One criterion on one attempt: a line with value and threshold, and below it only what differs. The rest is one line.
+import { useState } from "preact/hooks";
+import { askedText, ballotsIn, itemOf, Questions, Votes } from "./ballot";
 import { usePage } from "./context";
 import { Facts } from "./facts";
-import { IntervalPicture, Name, PartName, Verdict, quantity } from "./marks";
-import { Foreign, Json, WordDiff } from "./text";
+import { Fold } from "./fold";
+import { IntervalPicture, Name, PartName, Verdict, mark, quantity } from "./marks";
+import { Foreign, WordDiff } from "./text";
 import { Trajectory } from "./trajectory";
-import type { AttemptView, BallotView, OutcomeView, Quote, Score, StepView, VoteView } from "./view";
+import type { AttemptView, OutcomeView, Quote, Score, StepView } from "./view";
 
-export function Outcome({ outcome, attempt }: { outcome: OutcomeView; attempt: AttemptView }) {
+const OPENED = 1;
+const PAGE = 20;
+const MOST_PASSED = 200;
+
+export function Outcome({ outcome, attempt, isOpen }: { outcome: OutcomeView; attempt: AttemptView; isOpen: boolean }) {
   const { language } = usePage();
   // A criterion that only informs has no verdict. Without a value, it is as unscored as another.
   const verdict = outcome.verdict === "informational" && typeof outcome.value !== "number" ? "unscored" : outcome.verdict;
-  const isOpen = verdict === "failed" || verdict === "unscored";
   const [value, limit] = language.beside(outcome.value, outcome.threshold);
-  const body = <Body outcome={outcome} attempt={attempt} />;
   const head = (
     <>
       <Verdict verdict={verdict} />
@@ -30,17 +35,19 @@ export function Outcome({ outcome, attempt }: { outcome: OutcomeView; attempt: A
     </>
   );
   return (
-    <details class={`outcome ${verdict}`} open={isOpen}>
-      <summary>{head}</summary>
-      {body}
-    </details>
+    <Fold class={`outcome ${verdict}`} open={isOpen} summary={head}>
+      {() => <Body outcome={outcome} attempt={attempt} />}
+    </Fold>
   );
 }
 
 function Body({ outcome, attempt }: { outcome: OutcomeView; attempt: AttemptView }) {
   const { language } = usePage();
   const [low, high] = outcome.possible ?? [];
-  const ballots = [...new Set(outcome.ballots ?? [])];
+  const parts = outcome.parts ?? [];
+  // A ballot about several parts is drawn once, below all of them.
+  const ids = parts.flatMap(ballotsIn);
+  const shared = new Set([...(outcome.ballots ?? []), ...ids.filter((id, place) => ids.indexOf(id) !== place)]);
   return (
     <div class="outcome-body">
       {outcome.reason && <Reason text={outcome.reason} calls={outcome.calls} />}
@@ -57,8 +64,8 @@ function Body({ outcome, attempt }: { outcome: OutcomeView; attempt: AttemptView
       )}
       <Agreement outcome={outcome} />
       <Evidence quotes={outcome.quotes ?? []} calls={outcome.calls ?? []} part={null} attempt={attempt} />
-      <Ballots ids={ballots} attempt={attempt} />
-      <Parts parts={outcome.parts ?? []} of={null} attempt={attempt} threshold={outcome.threshold} />
+      <Parts parts={parts} of={null} attempt={attempt} threshold={outcome.threshold} drawn={shared} />
+      <Questions ids={[...shared]} attempt={attempt} shown={parts.length > 0} />
     </div>
   );
 }
@@ -79,7 +86,7 @@ function Agreement({ outcome }: { outcome: OutcomeView }) {
   return <p class="muted">{facts.join(" · ")}</p>;
 }
 
-/** A reason. If the calls are shown as a table, the lines that repeat them are left out. */
+/** A reason. If the calls are shown, the lines that repeat them are left out. */
 function Reason({ text, calls }: { text: string; calls?: readonly unknown[] }) {
   const shown = calls && calls.length > 0 ? (text.split("\n", 1)[0] ?? "") : text;
   return <Foreign class="reason" text={shown} />;
@@ -91,47 +98,125 @@ interface PartsProps {
   readonly of: Score | null;
   readonly attempt: AttemptView;
   readonly threshold?: number | null;
+  /** The ballots that are drawn further up. */
+  readonly drawn: ReadonlySet<string>;
 }
 
-/** The parts of an outcome or of a part. Facts stand in their texts, everything else one below the other. */
-function Parts({ parts, of, attempt, threshold }: PartsProps) {
+/** The parts of an outcome or of a part: what differs, and one line for what does not. Facts stand in their texts. */
+function Parts({ parts, of, attempt, threshold, drawn }: PartsProps) {
+  const { language } = usePage();
+  const [shown, setShown] = useState(PAGE);
   const facts = parts.filter((part) => part.fact);
   const index = of?.key?.kind === "invocation" ? (of.key.index ?? null) : null;
+  const own = parts.filter((part) => !part.fact);
+  const low = own.filter((part) => !isFull(part));
+  const full = own.filter(isFull);
+  const draw = (part: Score, isOpen: boolean) => (
+    <Part key={own.indexOf(part)} {...{ part, siblings: parts, attempt, threshold, drawn, isOpen }} />
+  );
+  const isAboutTurns = own[0]?.key?.kind === "invocation";
+  const counts = { done: full.length, count: own.length };
   return (
     <>
       {facts.length > 0 && <Facts parts={facts} index={index} attempt={attempt} />}
-      {parts.map((part, place) =>
-        part.fact ? null : <Part key={place} part={part} attempt={attempt} threshold={threshold} />,
+      {low.slice(0, shown).map((part, place) => draw(part, place < OPENED))}
+      {shown < low.length && (
+        <button type="button" class="quiet" onClick={() => setShown(shown + PAGE)}>
+          {language.text("showMore", { count: Math.min(PAGE, low.length - shown) })}
+        </button>
+      )}
+      {full.length > 0 && own.length <= 3 && full.map((part) => draw(part, false))}
+      {full.length > 0 && own.length > 3 && (
+        <Fold
+          class="full"
+          summary={
+            <>
+              <span class="passed-mark" aria-hidden="true">✓</span>{" "}
+              {language.text(isAboutTurns ? "fullInvocations" : "fullParts", counts)}
+            </>
+          }
+        >
+          {() => full.slice(0, MOST_PASSED).map((part) => draw(part, false))}
+        </Fold>
       )}
     </>
   );
 }
 
-function Part({ part, attempt, threshold }: { part: Score; attempt: AttemptView; threshold?: number | null }) {
+function isFull(part: Score): boolean {
+  return part.applicable !== false && typeof part.value === "number" && part.value >= 1;
+}
+
+interface PartProps extends Omit<PartsProps, "parts" | "of"> {
+  readonly part: Score;
+  readonly siblings: readonly Score[];
+  readonly isOpen: boolean;
+}
+
+function Part({ part, siblings, attempt, threshold, drawn, isOpen }: PartProps) {
   const { language } = usePage();
-  const name = <PartName part={part} />;
-  const isPerfect = part.value === 1 && !part.reason && !part.quotes?.length && !part.parts?.length && !part.calls?.length;
-  const hasBody = Boolean(part.reason || part.quotes?.length || part.ballots?.length || part.parts?.length || part.calls?.length);
+  const ballot = part.ballots?.length === 1 ? attempt.ballots?.[part.ballots[0]!] : undefined;
+  const item = ballot && itemOf(ballot, part, siblings);
+  const inside = (part.parts ?? []).length > 0;
+  const own = ballotsIn(part).filter((id) => !drawn.has(id));
+  const hasVotes = ballot !== undefined && item !== undefined && !inside;
+  const hasBody = Boolean(part.reason || part.quotes?.length || own.length || inside || part.calls?.length || hasVotes);
   const head = (
     <>
-      <span class="part-name">{name}</span>
+      <span class={`part-mark ${toneOf(part)}`} aria-hidden="true">
+        {mark(toneOf(part))}
+      </span>
+      <span class="part-name">
+        <PartName part={part} />
+      </span>
       <span class={part.applicable === false ? "muted" : ""}>
         {part.applicable === false ? language.text("notApplicable") : language.beside(part.value, threshold)[0]}
       </span>
     </>
   );
-  if (!hasBody) return <div class={`part ${isPerfect ? "perfect" : ""}`}>{head}</div>;
-  const isLow = part.applicable !== false && (part.value === null || part.value === undefined || part.value < 1);
+  if (!hasBody) return <div class="part">{head}</div>;
+  const turn = part.key?.kind === "invocation" ? part.key.index : null;
   return (
-    <details class="part" open={isLow}>
-      <summary>{head}</summary>
-      <div class="part-body">
-        {part.reason && <Reason text={part.reason} calls={part.calls ?? part.quotes} />}
-        <Evidence quotes={part.quotes ?? []} calls={part.calls ?? []} part={part} attempt={attempt} />
-        <Ballots ids={part.ballots ?? []} attempt={attempt} />
-        <Parts parts={part.parts ?? []} of={part} attempt={attempt} threshold={threshold} />
-      </div>
-    </details>
+    <Fold class="part" open={isOpen} summary={head}>
+      {() => (
+        <div class="part-body">
+          {typeof turn === "number" && <ToTurn index={turn} />}
+          <RubricText part={part} attempt={attempt} asked={ballot && item ? askedText(ballot, item) : ""} />
+          {part.reason && !hasVotes && <Reason text={part.reason} calls={part.calls ?? part.quotes} />}
+          {hasVotes && <Votes ballot={ballot} item={item} />}
+          <Evidence quotes={part.quotes ?? []} calls={part.calls ?? []} part={part} attempt={attempt} />
+          <Parts parts={part.parts ?? []} of={part} attempt={attempt} threshold={threshold} drawn={new Set([...drawn, ...own])} />
+          <Questions ids={own} attempt={attempt} shown={hasVotes || inside} />
+        </div>
+      )}
+    </Fold>
+  );
+}
+
+function toneOf(part: Score): string {
+  if (part.applicable === false) return "not_applicable";
+  return typeof part.value !== "number" ? "unscored" : part.value >= 1 ? "passed" : "failed";
+}
+
+/** What a judge was asked: the text of the rubric. */
+function RubricText({ part, attempt, asked }: { part: Score; attempt: AttemptView; asked: string }) {
+  if (part.key?.kind !== "rubric") return null;
+  const found = (attempt.expected?.rubrics ?? []).find((rubric) => rubric.id === part.key?.id);
+  const text = found?.text || asked || (part.label === part.key.id ? "" : (part.label ?? ""));
+  return text ? <Foreign class="rubric-text" text={text} /> : null;
+}
+
+/** A link from a part to its invocation in the conversation. */
+function ToTurn({ index }: { index: number }) {
+  const { language, link } = usePage();
+  return (
+    <a
+      class="to-turn"
+      href={link({ step: `${index + 1}.user` })}
+      onClick={() => document.dispatchEvent(new CustomEvent("page-turn", { detail: index }))}
+    >
+      {language.text("showInConversation")}
+    </a>
   );
 }
 
@@ -177,93 +262,4 @@ function callsOf(part: Score | null, attempt: AttemptView): [StepView[], StepVie
     attempt.expected?.calls ?? expected.flatMap((invocation) => calls(invocation.steps)),
     actual.flatMap((invocation) => calls(invocation.steps)),
   ];
-}
-
-function Ballots({ ids, attempt }: { ids: readonly string[]; attempt: AttemptView }) {
-  const ballots = ids.map((id) => attempt.ballots?.[id]).filter((ballot) => ballot !== undefined);
-  return (
-    <>
-      {ballots.map((ballot) => (
-        <Ballot key={ballot.id} ballot={ballot} />
-      ))}
-    </>
-  );
-}
-
-function Ballot({ ballot }: { ballot: BallotView }) {
-  const { language } = usePage();
-  const settings = Object.entries(ballot.settings ?? {});
-  return (
-    <section class="ballot" aria-label={language.text("votes")}>
-      <div class="caption">
-        {language.text("votes")} · <Name text={ballot.prompt} />
-      </div>
-      {Object.entries(ballot.decisions).map(([item, decision]) => (
-        <p key={item} class="decision">
-          {Object.keys(ballot.decisions).length > 1 && <Name text={item} />}{" "}
-          {Object.entries(decision.counted ?? {}).map(([answer, count]) => (
-            <span key={answer} class="tag">
-              <Name text={answer} /> × {language.count(count)}
-            </span>
-          ))}
-          {decision.abstained ? language.text("abstentions", { count: decision.abstained }) : null}
-        </p>
-      ))}
-      <ol class="votes">
-        {ballot.votes.map((vote) => (
-          <Vote key={vote.draw} vote={vote} />
-        ))}
-      </ol>
-      {settings.length > 0 && (
-        <details>
-          <summary>{language.text("judgeSettings")}</summary>
-          <Json value={ballot.settings} />
-        </details>
-      )}
-      {(ballot.prompts ?? []).map((prompt, index) => (
-        <details key={index}>
-          <summary>{language.text("prompt")}</summary>
-          {prompt.system && <Foreign class="code" text={prompt.system} />}
-          <Foreign class="code" text={prompt.text} />
-        </details>
-      ))}
-    </section>
-  );
-}
-
-function Vote({ vote }: { vote: VoteView }) {
-  const { language } = usePage();
-  const served = (vote.calls ?? []).map((call) => call.served).filter(Boolean);
-  const replies = (vote.replies ?? []).filter((reply) => reply !== null);
-  return (
-    <li>
-      <span class="muted">
-        <Name text={served.at(-1) ?? vote.voter} />
-      </span>
-      {Object.entries(vote.opinions ?? {}).map(([item, answer]) => (
-        <div key={item}>
-          <b>
-            <Name text={answer.answer} />
-          </b>
-          {answer.rationale && <Foreign text={answer.rationale} />}
-          {answer.quote && (
-            <blockquote>
-              <Foreign text={answer.quote} />
-            </blockquote>
-          )}
-        </div>
-      ))}
-      {Object.entries(vote.problems ?? {}).map(([item, problem]) => (
-        <Foreign key={item} class="warning" text={problem} />
-      ))}
-      {replies.length > 0 && (
-        <details>
-          <summary>{language.text("rawReply")}</summary>
-          {replies.map((reply, index) => (
-            <Foreign key={index} class="code" text={reply.text} />
-          ))}
-        </details>
-      )}
-    </li>
-  );
 }

@@ -1,5 +1,5 @@
 // Which cases does a query find, and in which order?
-import type { Query } from "./source";
+import type { CaseList, Query } from "./source";
 import type { CaseRow, ComparedCase } from "./view";
 
 export type CaseChange = ComparedCase["change"];
@@ -60,4 +60,36 @@ export function matches(row: CaseRow, query: Query, names: Names): boolean {
   if (attempts.length === 0) return false;
   if (query.flags.includes("flaky") && !isFlaky(row)) return false;
   return !query.flags.includes("changed") || !["same", undefined].includes(names.changes.get(row.position));
+}
+
+type Attempt = CaseRow["attempts"][number];
+
+export function needsAttention(attempt: Attempt): boolean {
+  return attempt.verdict !== "passed" && attempt.verdict !== "informational";
+}
+
+/** Whether judges, or a judge and people, disagree about an attempt. */
+export function isDisputed(attempt: Attempt): boolean {
+  return Boolean(attempt.disputed);
+}
+
+const BATCH = 100;
+
+/** The first case after a position, in the order of a list, of which an attempt is wanted. */
+export async function followed(
+  list: CaseList,
+  position: number | null,
+  wanted: (attempt: Attempt) => boolean,
+): Promise<{ position: number; attempt: number } | null> {
+  const start = position === null ? 0 : list.indexOf(position) + 1;
+  for (let from = start; from < list.total; from += BATCH) {
+    const to = Math.min(list.total, from + BATCH);
+    await list.load(from, to);
+    for (let index = from; index < to; index++) {
+      const row = list.row(index);
+      const found = row?.attempts.find(wanted);
+      if (row && found) return { position: row.position, attempt: found.attempt };
+    }
+  }
+  return null;
 }

@@ -1,6 +1,6 @@
 // The source of the viewer: a server over the store. Rows are asked for when they are seen, and again when they changed.
 import { type Client, run as pathOf, ServerProblem } from "./client";
-import { EVERYTHING, type CaseList, type Query, type Source } from "./source";
+import { EVERYTHING, type CaseList, type Group, type Query, type Source } from "./source";
 import type { AttemptView, CaseRow, ComparisonView, FoundCases, ModesView, NoteRequest, OpenedRuns, RunChange, RunView } from "./view";
 
 const MOST_ROWS = 100;
@@ -50,6 +50,7 @@ class List implements CaseList {
   constructor(
     private readonly positions: readonly number[],
     private readonly rows: Rows,
+    readonly groups: readonly Group[],
   ) {}
 
   get total(): number {
@@ -80,6 +81,9 @@ export class ServerSource implements Source {
   private readonly end: () => void;
   private current: readonly RunView[];
   private isLost = false;
+  private searching: AbortController | null = null;
+  /** The name of this page for the server, which ends its earlier search. */
+  private readonly window = Math.random().toString(36).slice(2);
 
   constructor(
     private readonly client: Client,
@@ -132,11 +136,15 @@ export class ServerSource implements Source {
   }
 
   async list(run: string, query: Query): Promise<CaseList> {
-    const { flags, text, ...rest } = query;
+    const { flags, text, group, ...rest } = query;
     const base = this.opened.runs.find((view) => view.id !== run)?.id ?? "";
     const only = flags.join(",");
-    const found = await this.client.get<FoundCases>(`${pathOf(run)}/cases`, { ...rest, only, q: text, base });
-    return new List(found.positions, this.rowsOf(run));
+    // A text that nobody waits for any more is not searched to its end.
+    this.searching?.abort();
+    const searching = (this.searching = text ? new AbortController() : null);
+    const parameters = { ...rest, only, q: text, base, group: group ? "yes" : "", window: text ? this.window : "" };
+    const found = await this.client.get<FoundCases>(`${pathOf(run)}/cases`, parameters, searching?.signal);
+    return new List(found.positions, this.rowsOf(run), (found.groups ?? []).map(([key, count]) => ({ key, count })));
   }
 
   async row(run: string, position: number): Promise<CaseRow | undefined> {

@@ -3,6 +3,15 @@ import type { AttemptView, CaseRow, ComparisonView, ModesView, NoteRequest, RunV
 
 export type Filter = "failed" | "flaky" | "changed" | "labelled" | "invalid";
 
+/** The value of a case in a column. */
+export type SortKey = number | string | null;
+
+/** A run of neighbouring cases that have the same value in the sorted column. */
+export interface Group {
+  readonly key: SortKey;
+  readonly count: number;
+}
+
 /** What a reader looks for in the list of cases. Empty values do not limit it. */
 export interface Query {
   readonly verdict: string;
@@ -13,13 +22,29 @@ export interface Query {
   readonly text: string;
   /** The number of a failure mode, or "alone" for failures without a mode. */
   readonly mode: string;
+  /** The column by which cases are sorted, with a minus before it if downwards, or "" for what needs attention. */
+  readonly sort: string;
+  /** Whether cases with the same value in that column are a group. */
+  readonly group: boolean;
 }
 
-export const EVERYTHING: Query = { verdict: "", criterion: "", side: "", tool: "", flags: [], text: "", mode: "" };
+export const EVERYTHING: Query = {
+  verdict: "",
+  criterion: "",
+  side: "",
+  tool: "",
+  flags: [],
+  text: "",
+  mode: "",
+  sort: "",
+  group: false,
+};
 
 /** The cases that a query found, by what needs attention. A row that is not at hand yet is undefined. */
 export interface CaseList {
   readonly total: number;
+  /** The groups of the sorted cases, or nothing. */
+  readonly groups: readonly Group[];
   row(index: number): CaseRow | undefined;
   /** Makes the rows of a range available. Resolves at once if they are. */
   load(from: number, to: number): Promise<void>;

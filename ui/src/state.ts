@@ -60,6 +60,8 @@ export function parse(fragment: string, runs: readonly string[]): State {
       tool: values.get("tool") ?? "",
       flags: FLAGS.filter((flag) => (values.get("only") ?? "").split(",").includes(flag)),
       text: values.get("q") ?? "",
+      sort: /^-?(verdict|name|tokens|seconds|cost|set|[cg]\..{1,200})$/.test(values.get("sort") ?? "") ? values.get("sort")! : "",
+      group: values.get("group") === "yes",
       mode: /^(\d{1,9}|alone)$/.test(values.get("mode") ?? "") ? values.get("mode")! : "",
     },
   };
@@ -78,8 +80,9 @@ export function format(state: State): string {
   if (state.position !== null && state.name && state.name.length <= LONGEST_NAME) values.set("name", state.name);
   if (state.attempt !== 1) values.set("attempt", String(state.attempt));
   if (state.position !== null && state.step) values.set("step", state.step);
-  const { verdict, criterion, side, tool, flags, text, mode } = state.query;
-  for (const [name, value] of Object.entries({ verdict, criterion, side, tool, q: text, mode })) {
+  const { verdict, criterion, side, tool, flags, text, mode, sort } = state.query;
+  const group = state.query.group ? "yes" : "";
+  for (const [name, value] of Object.entries({ verdict, criterion, side, tool, q: text, mode, sort, group })) {
     if (value) values.set(name, value);
   }
   if (flags.length > 0) values.set("only", flags.join(","));

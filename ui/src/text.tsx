@@ -62,6 +62,23 @@ export function Foreign({ text, marks = [], facts = [], class: name }: ForeignPr
   );
 }
 
+/** A text with quotations marked, inside of another element. */
+export function Marked({ text, marks }: { text: string; marks: readonly string[] }) {
+  return (
+    <>
+      {marked(text, marks, []).map((part) =>
+        part.isMarked ? (
+          <mark>
+            <Plain text={part.text} />
+          </mark>
+        ) : (
+          <Plain text={part.text} />
+        ),
+      )}
+    </>
+  );
+}
+
 /** Whether a text may be higher than its place, so that a reader has to scroll it, also by keys. */
 function isTall(name: string | undefined, text: string): boolean {
   return name === "code" && (text.length > TALL || text.split("\n", 20).length === 20);

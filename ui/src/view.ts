@@ -58,6 +58,10 @@ export interface AttemptRow {
   labelled?: boolean;
   seconds?: number | null;
   mode?: number | null;
+  values?: (number | null)[];
+  tokens?: number | null;
+  cost?: number | null;
+  disputed?: boolean;
 }
 
 export interface AttemptView {
@@ -185,6 +189,7 @@ export interface CaseRow {
   query?: string;
   reason?: string;
   cause?: "agent" | "judge" | null;
+  groups?: Record<string, string>;
 }
 
 export interface ClaimDecision {
@@ -233,6 +238,7 @@ export interface ComparedCase {
   candidate_passed: [number, number];
   base?: number | null;
   candidate?: number | null;
+  moved?: Record<string, [number | null, number | null]>;
 }
 
 export interface ComparedMeasure {
@@ -391,6 +397,7 @@ export interface FirstDecision {
 
 export interface FoundCases {
   positions: number[];
+  groups?: ([string | number | null, number])[];
 }
 
 export interface GateDecision {
@@ -862,6 +869,7 @@ export interface RunView {
   name?: string;
   progress?: ProgressView | null;
   failures?: ModesView | null;
+  groups?: string[];
 }
 
 export interface Score {
@@ -909,6 +917,7 @@ export interface StepView {
   is_error?: boolean;
   injected?: Injection[];
   parts?: Part[];
+  started?: number | null;
   seconds?: number | null;
   withheld?: string;
   beginning?: string;

@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
+import { branchesOf } from "../src/branches";
 import { diffWords, pairs, words } from "../src/diff";
 import { restore } from "../src/embedded";
+import { blocksOf, inlinesOf } from "../src/markdown";
+import { segmentsOf } from "../src/timeline";
 import { choose, Language, TEXTS } from "../src/i18n";
 import { actionOf, badge, KEYS } from "../src/keys";
 import { digitsOfChange } from "../src/numbers";
@@ -12,7 +15,7 @@ import { find, split } from "../src/search";
 import { EVERYTHING } from "../src/source";
 import { format, moved, parse } from "../src/state";
 import { breakable, languageOf, pieces, visibleLine } from "../src/visible";
-import type { CaseRow } from "../src/view";
+import type { AttemptView, CaseRow, InvocationView } from "../src/view";
 
 const encoder = new TextEncoder();
 
@@ -126,7 +129,7 @@ test("the fragment holds the whole state", () => {
     name: "late order",
     attempt: 2,
     step: "2.3",
-    query: { verdict: "failed", criterion: "a&b=c", side: "agent", tool: "注文#", flags: ["flaky", "invalid"], text: "x y?&", mode: "3" },
+    query: { verdict: "failed", criterion: "a&b=c", side: "agent", tool: "注文#", flags: ["flaky", "invalid"], text: "x y?&", mode: "3", sort: "-c.a&b", group: true },
   } as const;
   assert.deepEqual(parse(format(state), ["one", "two"]), state);
 });
@@ -235,7 +238,7 @@ test("a link names its case until another case is opened", () => {
 test("only Name, Foreign and Plain take texts of others", () => {
   // A value that stands in the markup as it is. Texts with values and lists spell hidden characters out themselves.
   const bare = /(?<=>|^ *|\} |[\w,:·.] )\{([a-zA-Z]+(?:[.?!]+[a-zA-Z]+)*)\}/gm;
-  const markup = new Set("body caption cell children props.children column facts head row.head shown".split(" "));
+  const markup = new Set("body caption cell children props.children column facts head inner label row.head shown summary".split(" "));
   const own = new Set(
     ("comparison.base comparison.candidate run.id run.version failure.side invalid.side used.side usage.side side " +
       "tab.text name value props.name props.title piece.text change.text text saved").split(" "),
@@ -287,5 +290,56 @@ test("numbers are written as Python writes them", () => {
       const expected = row.slice(write.length).map((cell) => (typeof cell === "string" ? plain(cell) : cell));
       assert.deepEqual([...(write(...given) as unknown[])], expected, `${name} ${given.join(", ")}`);
     }
+  }
+});
+
+test("the time of a turn is that of the model, of tools, and waiting", () => {
+  const call = (name: string, seconds: number, started?: number) => ({ kind: "tool_call", name, seconds, started }) as const;
+  const kinds = (turn: InvocationView) => segmentsOf(turn).segments.map((own) => [own.kind, Math.round(10 * own.start), Math.round(10 * own.seconds)]);
+  assert.deepEqual(kinds({ durations: { total: 3, model: 1, tool: 1.5 }, steps: [call("a", 0.5), call("b", 1)] }), [
+    ["model", 0, 10],
+    ["tool", 10, 5],
+    ["tool", 15, 10],
+    ["wait", 25, 5],
+  ]);
+  const placed: InvocationView = {
+    user: { kind: "message", started: 100 },
+    durations: { total: 4, model: 2.5 },
+    steps: [call("a", 1, 102)],
+  };
+  assert.deepEqual(kinds(placed), [["model", 0, 20], ["tool", 20, 10], ["model", 30, 5], ["wait", 35, 5]]);
+  assert.deepEqual(segmentsOf({}), { total: 0, segments: [] });
+});
+
+test("attempts share a trunk until they differ", () => {
+  const attempt = (number: number, verdict: string, ...tools: string[]) =>
+    ({ attempt: number, verdict, trace: [{ steps: tools.map((name) => ({ kind: "tool_call", name })) }] }) as unknown as AttemptView;
+  const tree = branchesOf([attempt(1, "passed", "a", "b"), attempt(2, "failed", "a", "c"), attempt(3, "failed", "a", "c", "d")]);
+  assert.deepEqual([tree.steps, tree.passed, tree.attempts], [["1. a {}"], 1, [1, 2, 3]]);
+  assert.deepEqual(tree.branches.map((own) => [own.steps, own.passed, own.attempts]), [
+    [["1. b {}"], 1, [1]],
+    [["1. c {}"], 0, [2, 3]],
+  ]);
+  assert.equal(tree.branches[1]!.branches.length, 2);
+});
+
+test("Markdown has blocks and emphasis, and no links", () => {
+  assert.deepEqual(blocksOf("# A\n\ntext\n- x\n- y\n```\n**b**\n```\n---\n> q").map((block) => block.kind), [
+    "heading",
+    "paragraph",
+    "list",
+    "code",
+    "rule",
+    "quote",
+  ]);
+  assert.deepEqual(inlinesOf("a **b** `c` snake_case_name 2 * 3 * 4 [l](https://x)"), [
+    { kind: "text", text: "a " },
+    { kind: "strong", text: "b" },
+    { kind: "text", text: " " },
+    { kind: "code", text: "c" },
+    { kind: "text", text: " snake_case_name 2 * 3 * 4 [l](https://x)" },
+  ]);
+  for (const hostile of ["*".repeat(20000), "_a".repeat(20000), "`".repeat(20001), "|".repeat(20000) + "\n|-", "- ".repeat(20000)]) {
+    assert.ok(JSON.stringify(blocksOf(hostile)).length > 0);
   }
 });

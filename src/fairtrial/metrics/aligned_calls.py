@@ -37,15 +37,15 @@ def aligned_calls(
 ) -> tuple[AlignedCall, ...]:
     """Return the rows of an alignment with the places of their calls.
 
-    A missing call that stands at another place is one row, which is moved. If the order is free, a moved call is
-    allowed. `places` are then those of the actual calls, in the order of the rows, without the calls of optional tools.
-    These become rows of their own.
+    A missing call that stands at another place is one row, which is moved. A missing call and a surplus call of the
+    same tool are one row, which is changed. If the order is free, a moved call is allowed. `places` are then those of
+    the actual calls, in the order of the rows, without the calls of optional tools. These become rows of their own.
     """
     ours, theirs = _places(calls.actual, tools.optional), _places(calls.expected, tools.optional)
     ours_in_rows = ours if places is None else map(ours.__getitem__, places)
     aligned = list(_locate_rows(rows, iter(ours_in_rows), iter(theirs)))
     if places is None:
-        aligned = _join_moved(aligned, calls, match)
+        aligned = _join_changed(_join_moved(aligned, calls, match), calls, match)
     elif places != sorted(places):
         aligned = _mark_moved(aligned)
     aligned = _with_optional(aligned, calls, tools.optional)
@@ -128,6 +128,28 @@ def _join_moved(rows: list[AlignedCall], calls: CallLists, match: CallMatcher) -
         else row
         for row in rows
     )
+    return [row for row in joined if row.relation != "surplus" or row.actual not in gone]
+
+
+def _join_changed(rows: list[AlignedCall], calls: CallLists, match: CallMatcher) -> list[AlignedCall]:
+    """Join each missing call with the surplus call of the same tool that shares most arguments with it."""
+    surplus = [row.actual for row in rows if row.relation == "surplus" and row.actual is not None]
+    changed: dict[int, AlignedCall] = {}
+    for row in rows:
+        if row.relation == "missing" and row.expected is not None:
+            theirs = calls.expected[row.expected]
+            alike = {
+                place: match.differing(calls.actual[place], theirs)
+                for place in surplus
+                if calls.actual[place].name == theirs.name
+            }
+            if alike:
+                place = min(alike, key=lambda own: len(alike[own]))
+                pointers = _differing(calls.actual[place], theirs, alike[place])
+                changed[row.expected] = AlignedCall("changed", row.expected, place, tuple(pointers[:_MOST_POINTERS]))
+                surplus.remove(place)
+    gone = {row.actual for row in changed.values()}
+    joined = (changed.get(row.expected, row) if row.expected is not None else row for row in rows)
     return [row for row in joined if row.relation != "surplus" or row.actual not in gone]
 
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
-from itertools import count, islice
+from itertools import chain, count, islice
 from typing import IO, Any, BinaryIO
 
 import msgspec
 
 from fairtrial.records.run_comparison import Comparison
-from fairtrial.reports.html_index import Cleaner, IndexedRows, data_element, page_pieces
+from fairtrial.reports.html_index import Cleaner, IndexedRows, Packer, data_element, packed_element, page_pieces
 from fairtrial.reports.html_summary import summary_html
 from fairtrial.reports.page_shell import asset, page_policy
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
@@ -38,11 +38,18 @@ LIMIT = 50_000_000
 _END_OF_TEXT, _END_OF_ATTEMPT = b"\xff", b"\xfe"
 """Two bytes that do not occur in UTF-8."""
 
+_LONG = 2000
+_END_OF_FENCE = "\n<<<end "
+"""The beginning of the mark behind a message in a judge's prompt. Messages repeat in prompts, and are cleaned once."""
+
 _SHORT = 60
 """The length up to which cleaned texts are remembered."""
 
 _SEARCHED = frozenset({"text", "reason", "cause"})
 """The keys whose texts a search reads."""
+
+_VALUES = frozenset({"args", "response"})
+"""The keys whose values a search reads as JSON."""
 
 
 def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
@@ -89,8 +96,12 @@ def write_pages(
     with ExitStack() as stack:
         chunks = stack.enter_context(tempfile.TemporaryFile())
         rows = [
-            IndexedRows(stack.enter_context(tempfile.TemporaryFile()), cleaner, is_compared=comparison is not None)
-            for _ in runs
+            IndexedRows(
+                stack.enter_context(tempfile.TemporaryFile()),
+                cleaner,
+                None if comparison is None else [own.criterion for own in run.summary.criteria],
+            )
+            for run in runs
         ]
         try:
             readers = _write_chunks(chunks, runs, rows, traces or "all", limit if traces is None else 0, cleaner)
@@ -138,25 +149,31 @@ def _write_chunks(
     for number, reader in enumerate(readers):
         attempts = reader.attempts()
         for chunk in count():
-            batch = list(islice(attempts, CHUNK))
-            if not batch:
+            first = next(attempts, None)
+            if first is None:
                 break
-            texts, details = _pack_attempts(batch, cleaner)
-            for name, content in (("texts", texts), ("details", details)):
-                chunks.writelines(data_element(f"{name}-{number}-{chunk}", [content]))
+            batch = chain((first,), islice(attempts, CHUNK - 1))
+            for name, content in zip(("texts", "details"), _pack_attempts(batch, cleaner), strict=True):
+                chunks.writelines(packed_element(f"{name}-{number}-{chunk}", content))
             if limit and chunks.tell() > limit:
                 raise _TooLargeError
     return readers
 
 
-def _pack_attempts(attempts: Sequence[AttemptView], cleaner: Cleaner) -> tuple[bytes, bytes]:
-    """Return the texts of attempts, and the attempts with the numbers of their texts."""
-    texts, details = bytearray(), []
+def _pack_attempts(attempts: Iterable[AttemptView], cleaner: Cleaner) -> tuple[bytes, bytes]:
+    """Return the texts of attempts, and the attempts with the numbers of their texts, both as gzip.
+
+    Only one attempt is held at a time: an attempt with many judges has megabytes of prompts.
+    """
+    texts, details = Packer(), Packer()
+    separator = b"["
     for attempt in attempts:
         numbers: dict[str, int] = {}
-        details.append(_number_items(cleaner(shapes.plain_view(attempt)), numbers))
-        texts += _END_OF_TEXT.join(text.encode() for text in numbers) + _END_OF_ATTEMPT
-    return bytes(texts), msgspec.json.encode(details)
+        details.add(separator + msgspec.json.encode(_number_items(cleaner(shapes.plain_view(attempt)), numbers)))
+        texts.add(_END_OF_TEXT.join(text.encode() for text in numbers) + _END_OF_ATTEMPT)
+        separator = b","
+    details.add(b"]")
+    return texts.finish(), details.finish()
 
 
 def clean(value: Any, key: str = "") -> Any:
@@ -190,10 +207,27 @@ def _clean_text(text: str) -> str:
 
 
 def _clean_long_text(text: str) -> str:
+    if len(text) > _LONG and _END_OF_FENCE in text:
+        return "".join(map(_clean_piece, _pieces(text)))
+    return _clean_whole_text(text)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield the parts of a prompt, each up to the mark behind a fenced text."""
+    start = 0
+    while (end := text.find(_END_OF_FENCE, start)) >= 0:
+        end = text.find("\n", end + len(_END_OF_FENCE)) + 1 or len(text)
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def _clean_whole_text(text: str) -> str:
     return redact(text if text.isascii() else _encodable(text), emails=False)[0]
 
 
-_clean_short_text = lru_cache(maxsize=1 << 14)(_clean_long_text)  # names and values repeat in most attempts
+_clean_short_text = lru_cache(maxsize=1 << 14)(_clean_whole_text)  # names and values repeat in most attempts
+_clean_piece = lru_cache(maxsize=1 << 11)(_clean_whole_text)  # judges read the same messages in many prompts
 
 
 def _encodable(text: str) -> str:
@@ -210,6 +244,8 @@ def _number_items(value: Any, numbers: dict[str, int]) -> Any:
         return {
             key: numbers.setdefault(item, len(numbers))
             if key in _SEARCHED and isinstance(item, str)
+            else numbers.setdefault(msgspec.json.encode(item).decode(), len(numbers))
+            if key in _VALUES and item is not None
             else _number_items(item, numbers)
             for key, item in value.items()
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import IO, Any
 
 import msgspec
@@ -26,8 +27,9 @@ class IndexedRows:
     do so, too.
     """
 
-    def __init__(self, file: IO[bytes], cleaner: Cleaner, *, is_compared: bool) -> None:
-        self._file, self._cleaner, self._is_compared = file, cleaner, is_compared
+    def __init__(self, file: IO[bytes], cleaner: Cleaner, compared: Sequence[str] | None) -> None:
+        """`compared` are the criteria of the run if it is compared, otherwise None."""
+        self._file, self._cleaner, self._criteria = file, cleaner, compared
         self._listed_attempts = 0
         self.listed: list[Mapping[str, Any]] = []
         self.compared: list[ComparedRow] = []
@@ -42,9 +44,10 @@ class IndexedRows:
 
     def add(self, row: shapes.CaseRow) -> None:
         """Add a row."""
-        if self._is_compared:
+        if self._criteria is not None:
             verdicts = [attempt.verdict for attempt in row.attempts]
-            self.compared.append(compared_row(row.position, row.name, row.eval_set, verdicts))
+            values = dict(_means(self._criteria, row.attempts))
+            self.compared.append(compared_row(row.position, row.name, row.eval_set, verdicts, values))
         cleaned = self._cleaner(msgspec.to_builtins(row))
         attempts = sum(map(is_listed, cleaned["attempts"]))
         # One attempt more than the summary lists shows that there are more.
@@ -71,6 +74,37 @@ def page_pieces(page: Mapping[str, Any], rows: Sequence[IndexedRows]) -> Iterato
         yield b"," if number else b""
         yield from own.pieces()
     yield b"]}"
+
+
+def _means(criteria: Sequence[str], attempts: Sequence[shapes.AttemptRow]) -> Iterator[tuple[str, float]]:
+    """Yield the mean of each criterion over the attempts that have a value."""
+    for place, name in enumerate(criteria):
+        values = [value for attempt in attempts if (value := attempt.values[place]) is not None]
+        if values:
+            yield name, fmean(values)
+
+
+class Packer:
+    """Gzip that takes its content in pieces."""
+
+    def __init__(self) -> None:
+        self._gzip = zlib.compressobj(6, wbits=31)
+        self._packed = bytearray()
+
+    def add(self, piece: bytes) -> None:
+        """Add a piece of the content."""
+        self._packed += self._gzip.compress(piece)
+
+    def finish(self) -> bytes:
+        """Return everything that was added."""
+        return bytes(self._packed + self._gzip.flush())
+
+
+def packed_element(name: str, packed: bytes) -> Iterator[bytes]:
+    """Yield a script element with data that is gzip already."""
+    yield b'<script type="application/gzip" id="%s">' % name.encode()
+    yield base64.b64encode(packed)
+    yield b"</script>\n"
 
 
 def data_element(name: str, pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -63,6 +63,15 @@ class ViewQueries(RunQueries, ABC):
         )
         return set(map(tuple, self._tuples(query)))
 
+    def mean_values(self, run_id: str, criterion: str) -> dict[int, float]:
+        """Return the mean value of a criterion over the attempts at each case, by position."""
+        number = self._number(run_id)
+        own = sa.select(CRITERIA.c.number).where(CRITERIA.c.run == number, CRITERIA.c.name == storable(criterion))
+        query = sa.select(SCORES.c.position, sa.func.avg(SCORES.c.value)).where(
+            SCORES.c.run == number, SCORES.c.criterion.in_(own), SCORES.c.value.is_not(None)
+        )
+        return dict(self._tuples(query.group_by(SCORES.c.position)))
+
     def criterion_counts(self, run_id: str) -> dict[str, dict[str, int]]:
         """Return the number of outcomes of each criterion by their verdict."""
         number = self._number(run_id)
@@ -92,9 +101,12 @@ class ViewQueries(RunQueries, ABC):
         query = sa.select(CASES.c.position, CASES.c.case_id, CASES.c.name).where(CASES.c.run == number)
         return {row[0] for row in self._rows(query) if text in row[1].lower() or text in row[2].lower()}
 
-    def bodies_with(self, run_id: str, text: str, *, of_results: bool) -> Iterator[tuple[int, int, bytes]]:
+    def bodies_with(
+        self, run_id: str, text: str, *, of_results: bool, positions: Collection[int] | None = None
+    ) -> Iterator[tuple[int, int, bytes]]:
         """Yield position, attempt and JSON of each recording, or of each result, whose JSON contains a small text.
 
+        With `positions`, only the attempts at these cases are read.
         The rows are read in batches by their keys. A long read would keep the log of SQLite from being emptied.
         """
         table = RESULTS if of_results else RECORDINGS
@@ -104,6 +116,8 @@ class ViewQueries(RunQueries, ABC):
         while True:
             after = sa.or_(place[0] > last[0], sa.and_(place[0] == last[0], place[1] > last[1]))
             query = sa.select(*place, table.c.body).where(table.c.run == number, after).order_by(*place).limit(_BATCH)
+            if positions is not None:
+                query = query.where(table.c.position.in_(positions))
             rows = self._rows(query)
             for position, attempt, body in rows:
                 content = raw_json(body)

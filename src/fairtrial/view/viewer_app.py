@@ -87,8 +87,12 @@ class ViewerApp:
             flags,  # type: ignore[arg-type]
             values.get("q", ""),
             values.get("mode", ""),
+            values.get("sort", ""),
+            values.get("group") == "yes",
         )
-        return send_json(self._viewer.find_cases(request.path_params["run"], query, values.get("base", "")))
+        return send_json(
+            self._viewer.find_cases(request.path_params["run"], query, values.get("base", ""), values.get("window", ""))
+        )
 
     def modes(self, request: Request) -> Response:
         """Return the failure modes of a run, or null."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
+from fairtrial.api.viewer.text_index import searched_texts
 from fairtrial.records.record import Record
 from fairtrial.records.result import Verdict
 
@@ -27,7 +30,8 @@ _GREEN = ("passed", "informational")
 class CaseQuery(Record, frozen=True):
     """What a reader looks for in the list of cases. Empty values do not limit it.
 
-    `mode` is the number of a failure mode, or `alone` for failures without a mode.
+    `mode` is the number of a failure mode, or `alone` for failures without a mode. `sort` is a column of the grid, with
+    a minus before it if downwards. With `group`, cases with the same value in it are a group.
     """
 
     verdict: str = ""
@@ -37,6 +41,8 @@ class CaseQuery(Record, frozen=True):
     flags: tuple[Flag, ...] = ()
     text: str = ""
     mode: str = ""
+    sort: str = ""
+    group: bool = False
 
 
 @dataclass
@@ -100,7 +106,7 @@ class RunIndex:
         With `newest_first`, the case that changed last comes first among cases that need the same attention.
         """
         order = self._order(newest_first=newest_first)
-        if query == CaseQuery():
+        if replace(query, sort="", group=False) == CaseQuery():
             return order
         cases = list(self._cases.values())
         if "flaky" in query.flags:
@@ -173,39 +179,37 @@ def called_tools(store: Store, run_id: str, tool: str = "") -> Iterator[tuple[in
 
     wanted = msgspec.json.encode(tool).decode()[1:-1].lower() if tool else '"tool_call"'
     for position, attempt, content in store.bodies_with(run_id, wanted, of_results=False):
-        for value, key in _texts(msgspec.json.decode(content)):
-            if key == "tool_call":
-                yield position, attempt, value
+        for name in _list_calls(msgspec.json.decode(content)):
+            yield position, attempt, name
 
 
-_SEARCHED = ("text", "reason", "cause")
+def _list_calls(value: object) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _list_calls(item)
+    elif isinstance(value, dict):
+        if value.get("kind") == "tool_call" and isinstance(value.get("name"), str):
+            yield value["name"]
+        for key, item in value.items():
+            if key not in ("args", "response", "extra"):
+                yield from _list_calls(item)
 
 
-def places_with_text(store: Store, run_id: str, text: str) -> set[Place]:
-    """Return the attempts whose messages, reasons or tools contain a text, without regard to case."""
+def places_with_text(store: Store, run_id: str, text: str, is_current: Callable[[], bool]) -> set[Place] | None:
+    """Return the attempts whose texts contain a text, without regard to case, by reading all of them.
+
+    The result is None if somebody searches for something else meanwhile.
+    """
     import msgspec
 
     small = text.lower()
-    wanted = msgspec.json.encode(small).decode()[1:-1]
+    # Such characters stand in another form in JSON.
+    wanted = "" if any(sign in small for sign in '"\\\n\t') else small
     places: set[Place] = set()
     for of_results in (False, True):
         for position, attempt, content in store.bodies_with(run_id, wanted, of_results=of_results):
-            if any(small in value.lower() for value, key in _texts(msgspec.json.decode(content))):
+            if not is_current():
+                return None
+            if any(small in value.lower() for value in searched_texts(msgspec.json.decode(content))):
                 places.add((position, attempt))
     return places
-
-
-def _texts(value: object) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a stored record that a search reads: messages, thoughts, reasons, and the names of tools."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
-    elif isinstance(value, dict):
-        kind = value.get("kind")
-        if kind in ("tool_call", "tool_result") and isinstance(value.get("name"), str):
-            yield value["name"], kind
-        for key, item in value.items():
-            if key in _SEARCHED and isinstance(item, str):
-                yield item, key
-            elif key not in ("args", "response", "extra"):
-                yield from _texts(item)

@@ -17,6 +17,7 @@ from fairtrial.api.labels.label_agreement import agreement_view
 from fairtrial.api.labels.label_desk import LabelDesk
 from fairtrial.api.stored_runs import Run, open_store, resume_command
 from fairtrial.api.viewer.live_numbers import LiveNumbers
+from fairtrial.api.viewer.text_searches import TextSearches
 from fairtrial.api.viewer.view_index import (
     NOT_MET,
     CaseQuery,
@@ -24,8 +25,8 @@ from fairtrial.api.viewer.view_index import (
     RunIndex,
     called_tools,
     places_of_tool,
-    places_with_text,
 )
+from fairtrial.api.viewer.view_order import arrange, group, sort_keys
 from fairtrial.api.viewer.viewed_modes import ViewedModes
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
@@ -74,6 +75,7 @@ class StoreViewer:
         self._numbers = LiveNumbers(self.store)
         self._modes = ViewedModes(self.stored_run)
         self.board = ModeBoard(self.store, lambda run: self._modes.failures(run, self._index(run).change))
+        self._searches = TextSearches(self.store)
         self._indexes: dict[str, RunIndex] = {}
         self._cache: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = threading.RLock()
@@ -129,6 +131,7 @@ class StoreViewer:
         """Return a run, or a base run and a run with their comparison."""
         info = self.store.run(run_id)
         index = self._index(info.id)
+        self._searches.prepare(info.id, index.change)
         views = [self._view(info)]
         comparison, problem = None, ""
         if base:
@@ -192,8 +195,11 @@ class StoreViewer:
 
     # Cases
 
-    def find_cases(self, run_id: str, query: CaseQuery, base: str = "") -> shapes.FoundCases:
-        """Return the positions of the cases that a query finds, those that need attention first."""
+    def find_cases(self, run_id: str, query: CaseQuery, base: str = "", window: str = "") -> shapes.FoundCases:
+        """Return the positions of the cases that a query finds, those that need attention first.
+
+        Raises UsageError if the same window of a browser searches for something else meanwhile.
+        """
         info = self.store.run(run_id)
         index = self._index(info.id)
         conditions = Conditions()
@@ -204,23 +210,33 @@ class StoreViewer:
         if query.mode:
             conditions.places.append(self._modes.places(info.id, index.change, query.mode))
         if query.text.strip():
-            conditions.places.append(self._text_places(info.id, index, query.text.strip()))
+            conditions.places.append(self._text_places(info.id, index, query.text.strip(), window))
         if "labelled" in query.flags:
             conditions.places.append(self._labelled_places(info.id))
         if "changed" in query.flags and base:
             conditions.positions.append(self._changed_positions(base, info.id))
-        return shapes.FoundCases(index.find(query, conditions, newest_first=info.finished is None))
+        found = index.find(query, conditions, newest_first=info.finished is None)
+        column = query.sort.removeprefix("-")
+        if not column:
+            return shapes.FoundCases(found)
+        keys = self._find_cached(
+            ("sort", info.id, index.change, column), lambda: sort_keys(self.store, info.id, index, column)
+        )
+        found = arrange(found, keys, downwards=query.sort.startswith("-"))
+        return shapes.FoundCases(found, group(found, keys) if query.group else [])
 
     def _tool_places(self, run_id: str, change: int, tool: str) -> Collection[tuple[int, int]]:
         return self._find_cached(("tool", run_id, change, tool), lambda: set(places_of_tool(self.store, run_id, tool)))
 
-    def _text_places(self, run_id: str, index: RunIndex, text: str) -> Collection[tuple[int, int]]:
-        def search() -> set[tuple[int, int]]:
-            names = self.store.names_with(run_id, text.lower())
-            of_names = {(mark.position, mark.attempt) for position in names for mark in index.attempts_at(position)}
-            return of_names | places_with_text(self.store, run_id, text)
-
-        return self._find_cached(("text", run_id, index.change, text), search)
+    def _text_places(self, run_id: str, index: RunIndex, text: str, window: str) -> Collection[tuple[int, int]]:
+        key = ("text", run_id, index.change, text)
+        with self._lock:
+            if key in self._cache:
+                return self._find_cached(key, set)
+        names = self.store.names_with(run_id, text.lower())
+        of_names = {(mark.position, mark.attempt) for position in names for mark in index.attempts_at(position)}
+        found = self._searches.find(run_id, index.change, text, window)
+        return self._find_cached(key, lambda: of_names | found)
 
     def _labelled_places(self, run_id: str) -> set[tuple[int, int]]:
         labelled = self.store.labelled_cases(run_id)
@@ -300,12 +316,14 @@ class StoreViewer:
     def _compared_rows(self, run_id: str) -> list[ComparedRow]:
         index = self._index(run_id)
         keys = {position: (key, name) for position, key, name in self.store.case_keys(run_id)}
+        means = {name: self.store.mean_values(run_id, name) for name in self.store.criterion_terms(run_id)}
         return [
             compared_row(
                 position,
                 keys[position][1] or keys[position][0].case,
                 keys[position][0].eval_set,
                 [mark.verdict for mark in index.attempts_at(position)],
+                {name: own[position] for name, own in means.items() if position in own},
             )
             for position in index.positions
             if position in keys

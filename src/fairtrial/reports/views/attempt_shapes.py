@@ -60,7 +60,10 @@ class BallotView(Ballot, frozen=True, kw_only=True):
 
 
 class StepView(ViewShape, frozen=True):
-    """A step of an invocation. `withheld` is the reason if its content is not recorded, `beginning` its beginning."""
+    """A step of an invocation. `withheld` is the reason if its content is not recorded, `beginning` its beginning.
+
+    `started` is in seconds since 1970, and `seconds` is the duration.
+    """
 
     kind: StepKind
     text: str = ""
@@ -72,6 +75,7 @@ class StepView(ViewShape, frozen=True):
     is_error: bool = False
     injected: list[Injection] = []
     parts: list[Part] = []
+    started: float | None = None
     seconds: float | None = None
     withheld: str = ""
     beginning: str = ""

@@ -6,6 +6,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isclose
 from typing import NamedTuple
 
 from msgspec.structs import asdict, replace
@@ -31,6 +32,7 @@ from fairtrial.reports.views.view_attempts import AgentIndex, AttemptParts, atte
 from fairtrial.reports.views.view_modes import decisive_view, failed_places, run_modes
 from fairtrial.reports.views.view_rows import RowBuilder
 
+_ROUNDING = 1e-9
 _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 _FLAGS = {"lenient": "--lenient", "allow_code": "--allow-code"}
 _VALUES = {"agent": "--agent", "config": "--config", "match": "--match", "reply_timeout": "--reply-timeout"}
@@ -82,6 +84,7 @@ class RunReader:
             agents=self.agents.views,
             tools=list(self.builder.tools),
             labelled=self.builder.labelled,
+            groups=list(self.builder.groups),
             failures=run_modes(self.run, self.base),
         )
 
@@ -125,6 +128,7 @@ def run_view(
     labelled: int = 0,
     progress: shapes.ProgressView | None = None,
     failures: ModesView | None = None,
+    groups: Sequence[str] = (),
 ) -> shapes.RunView:
     """Return the view of a whole run. A run that was interrupted has not passed."""
     verdict = Verdict.UNSCORED if info.finished is None and summary.verdict in _GREEN else summary.verdict
@@ -160,6 +164,7 @@ def run_view(
         name=info.name,
         progress=progress,
         failures=failures,
+        groups=list(groups),
     )
 
 
@@ -230,18 +235,24 @@ def _criterion(summary: CriterionSummary, calibration: Calibration | None) -> sh
 
 
 class ComparedRow(NamedTuple):
-    """A case of one run, as far as a comparison shows it. `passed` attempts passed or only inform."""
+    """A case of one run, as far as a comparison shows it. `passed` attempts passed or only inform.
+
+    `values` are the means of criteria over its attempts.
+    """
 
     position: int
     name: str
     eval_set: str
     passed: int
     attempts: int
+    values: Mapping[str, float] = {}
 
 
-def compared_row(position: int, name: str, eval_set: str, verdicts: Collection[str]) -> ComparedRow:
-    """Return a case with the verdicts of its attempts for a comparison."""
-    return ComparedRow(position, name, eval_set, sum(verdict in _GREEN for verdict in verdicts), len(verdicts))
+def compared_row(
+    position: int, name: str, eval_set: str, verdicts: Collection[str], values: Mapping[str, float]
+) -> ComparedRow:
+    """Return a case with the verdicts of its attempts, and the means of its criteria, for a comparison."""
+    return ComparedRow(position, name, eval_set, sum(verdict in _GREEN for verdict in verdicts), len(verdicts), values)
 
 
 def comparison_view(comparison: Comparison, *rows: Sequence[ComparedRow]) -> shapes.ComparisonView:
@@ -311,7 +322,20 @@ def _compared_case(
         candidate=None if candidate is None else candidate.position,
         base_passed=_count_passed(base),
         candidate_passed=_count_passed(candidate),
+        moved={} if base is None or candidate is None else _moved_criteria(base.values, candidate.values),
     )
+
+
+def _moved_criteria(
+    base: Mapping[str, float], candidate: Mapping[str, float]
+) -> dict[str, tuple[float | None, float | None]]:
+    """Return the criteria whose means differ, by more than the rounding of a mean."""
+    pairs = {name: (base.get(name), candidate.get(name)) for name in dict.fromkeys((*base, *candidate))}
+    return {
+        name: (before, after)
+        for name, (before, after) in pairs.items()
+        if before is None or after is None or not isclose(before, after, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
+    }
 
 
 def _count_passed(row: ComparedRow | None) -> tuple[int, int]:

@@ -152,7 +152,7 @@ def expected_view(case: EvalCase, agents: AgentIndex) -> shapes.ExpectedView:
     return shapes.ExpectedView(
         conversation=None if conversation is None else [invocation_view(entry, agents) for entry in conversation],
         scenario=None if case.scenario is None else without_defaults(case.scenario),
-        rubrics=list(map(_rubric, case.rubrics)),
+        rubrics=list(map(_rubric, (*case.rubrics, *(own for turn in conversation or () for own in turn.rubrics)))),
         calls=None if case.expected_calls is None else list(map(step_view, case.expected_calls)),
         final_state=case.final_session_state,
         context=case.context,
@@ -181,6 +181,7 @@ def step_view(step: Step) -> shapes.StepView:
     """Return a step of a conversation."""
     common = {
         "author": step.author,
+        "started": step.started,
         "seconds": step.seconds,
         "withheld": step.withheld,
         "beginning": step.beginning,

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.judge.flake_cause import find_cause
 from fairtrial.records.attempt import Recording
 from fairtrial.records.attempt_rule import AttemptRules
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.label import Label
+from fairtrial.records.record import Json
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation
 from fairtrial.reports.attempts import CaseAttempts
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.view_attempts import AttemptParts
+from fairtrial.text.display import compact
 
 _QUERY = 120
+_GROUP = 80
 _REASON = 240
 _FAILING = (Verdict.FAILED, Verdict.UNSCORED)
 _BROKEN = frozenset((Verdict.FAILED, Verdict.ERROR))
@@ -37,6 +42,7 @@ class RowBuilder:
     take: Callable[[shapes.CaseRow], object]
     modes: Mapping[tuple[int, int], int] = field(default_factory=dict)
     tools: dict[str, int] = field(default_factory=dict)
+    groups: dict[str, None] = field(default_factory=dict)
     labelled: int = 0
     cases: int = 0
     _attempts: list[AttemptParts] = field(default_factory=list)
@@ -55,6 +61,8 @@ class RowBuilder:
         first = self._attempts[0]
         reasons = (_reason(parts.result)[:_REASON] for parts in self._attempts)
         self.cases += 1
+        groups = _groups(first)
+        self.groups |= dict.fromkeys(groups)
         self.take(
             shapes.CaseRow(
                 first.result.position,
@@ -65,6 +73,7 @@ class RowBuilder:
                 _query(first)[:_QUERY],
                 next(filter(None, reasons), ""),
                 self._cause(),
+                groups,
             )
         )
         self._attempts = []
@@ -84,6 +93,9 @@ class RowBuilder:
     def _attempt(self, parts: AttemptParts) -> shapes.AttemptRow:
         result = parts.result
         verdicts = [(self.criteria[outcome.criterion], outcome.verdict) for outcome in result.outcomes]
+        values: list[float | None] = [None] * len(self.criteria)
+        for outcome in result.outcomes:
+            values[self.criteria[outcome.criterion]] = outcome.score.value
         return shapes.AttemptRow(
             place=parts.place,
             attempt=result.attempt,
@@ -94,9 +106,22 @@ class RowBuilder:
             unscored=[criterion for criterion, verdict in verdicts if verdict is Verdict.UNSCORED],
             tools=self._tools(parts.recording),
             labelled=bool(parts.labels),
-            seconds=_seconds(parts.recording),
+            seconds=measure_seconds(parts.recording),
             mode=self.modes.get((result.position, result.attempt)),
+            values=values,
+            tokens=_tokens(result),
+            cost=_cost(result),
+            disputed=self._is_disputed(parts),
         )
+
+    def _is_disputed(self, parts: AttemptParts) -> bool:
+        """Return whether votes on an item differ, or a person decided otherwise than the criterion."""
+        verdicts = {outcome.criterion: outcome.verdict for outcome in parts.result.outcomes}
+        if any(_disagrees(label, verdicts.get(label.criterion)) for label in parts.labels):
+            return True
+        ids = (own for outcome in parts.result.outcomes for own in collect_ballot_ids(outcome.score))
+        ballots = (self.ballots[own] for own in ids if own in self.ballots)
+        return any(len(decision.counted) > 1 for ballot in ballots for decision in ballot.decisions.values())
 
     def _tools(self, recording: Recording | None) -> list[int]:
         if recording is None:
@@ -105,13 +130,41 @@ class RowBuilder:
         return sorted(self.tools.setdefault(name, len(self.tools)) for name in sorted(names))
 
 
-def _seconds(recording: Recording | None) -> float | None:
+def _disagrees(label: Label, verdict: Verdict | None) -> bool:
+    return label.part is None and (label.value, verdict) in ((1, Verdict.FAILED), (0, Verdict.PASSED))
+
+
+def _tokens(result: CaseResult) -> int | None:
+    """Return the tokens of the agent, or None if it reports none."""
+    usage = result.usage or {}
+    counts = [usage[name] for name in ("input_tokens", "output_tokens") if name in usage]
+    return sum(counts) if counts else None
+
+
+def _cost(result: CaseResult) -> float | None:
+    """Return the cost of the models beside the agent, or None if none of it is known."""
+    usages = (result.judge, result.simulator, result.environment)
+    costs = [usage.cost for usage in usages if usage is not None and usage.cost is not None]
+    return sum(costs) if costs else None
+
+
+def measure_seconds(recording: Recording | None) -> float | None:
     """Return the seconds of a conversation, or None unless all of its invocations recorded theirs."""
     if recording is None:
         return None
     durations = [invocation.durations for invocation in recording.trace.invocations]
     totals = [duration.total for duration in durations if duration is not None and duration.total is not None]
     return sum(totals) if totals and len(totals) == len(durations) else None
+
+
+def _groups(parts: AttemptParts) -> dict[str, str]:
+    groups = {} if parts.case is None else parts.case.groups
+    return {name: group_text(value) for name, value in groups.items()}
+
+
+def group_text(value: Json) -> str:
+    """Return the value of a group as a short text."""
+    return (value if isinstance(value, str) else compact(value))[:_GROUP]
 
 
 def _query(parts: AttemptParts) -> str:

@@ -75,6 +75,7 @@ class RunView(Record, frozen=True):
 
     `traces` says of which attempts the conversations are at hand. `clustered` says that cases have several attempts.
     `failures` are the failure modes, and null if no attempt failed or if they are asked for by a request of their own.
+    `groups` are the names of the groups of cases.
     """
 
     view: int
@@ -106,13 +107,16 @@ class RunView(Record, frozen=True):
     name: str = ""
     progress: ProgressView | None = None
     failures: ModesView | None = None
+    groups: list[str] = []
 
 
 class AttemptRow(ViewShape, frozen=True):
     """An attempt in the list of cases. `place` is its number in the run, counted from 0.
 
     `failed` and `unscored` are indexes of criteria, `tools` of the run's tools. `mode` is the number of its failure
-    mode.
+    mode. `values` are those of the criteria, in their order. `tokens` are the agent's, and `cost` is in US dollars and
+    that of judges, simulated users and played tools. `disputed` says that votes of judges on a question differ, or that
+    a person decided otherwise than a criterion.
     """
 
     place: int
@@ -126,6 +130,10 @@ class AttemptRow(ViewShape, frozen=True):
     labelled: bool = False
     seconds: float | None = None
     mode: int | None = None
+    values: list[float | None] = []
+    tokens: int | None = None
+    cost: float | None = None
+    disputed: bool = False
 
 
 class CaseRow(ViewShape, frozen=True):
@@ -133,6 +141,7 @@ class CaseRow(ViewShape, frozen=True):
 
     `verdict` follows from the verdicts of the attempts by the rule of the case.
     If some attempts passed and others failed, `cause` says who makes the difference, if the traces are known.
+    `groups` are the groups of the case, as texts.
     """
 
     position: int
@@ -143,10 +152,14 @@ class CaseRow(ViewShape, frozen=True):
     query: str = ""
     reason: str = ""
     cause: FlakeCause | None = None
+    groups: dict[str, str] = {}
 
 
 class ComparedCase(ViewShape, frozen=True):
-    """A case in two runs: its positions in them, how its verdict changed, and its passed attempts of all attempts."""
+    """A case in two runs: its positions in them, how its verdict changed, and its passed attempts of all attempts.
+
+    `moved` are the criteria whose mean over the attempts differs, with the means in the base and in the candidate.
+    """
 
     name: str
     change: CaseChange
@@ -154,6 +167,7 @@ class ComparedCase(ViewShape, frozen=True):
     candidate_passed: tuple[int, int]
     base: int | None = None
     candidate: int | None = None
+    moved: dict[str, tuple[float | None, float | None]] = {}
 
 
 class ComparisonView(ViewShape, frozen=True):
@@ -232,9 +246,13 @@ class OpenedRuns(ViewShape, frozen=True):
 
 
 class FoundCases(ViewShape, frozen=True):
-    """The positions of the cases that a query found, the cases that need attention first."""
+    """The positions of the cases that a query found, in the order that it asked for.
+
+    `groups` are the values of neighbouring cases in the sorted column, with the number of cases that have them.
+    """
 
     positions: list[int]
+    groups: list[tuple[str | float | None, int]] = []
 
 
 class RunChange(ViewShape, frozen=True):
