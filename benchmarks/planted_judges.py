@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from exam_runs import canary_alarm, check_answers, check_refusals, is_alarm_by_chance
 from fairtrial.metrics.exams.refusals import list_refusals
-from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.judging.judge_check import CheckResult
 from planted_judges import GOOD, JUDGES, TOLERABLE, Planted
 
 

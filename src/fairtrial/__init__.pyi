@@ -119,16 +119,16 @@ from fairtrial.mutations.operator import Operator as Operator
 from fairtrial.judge.judge import Judge as Judge
 from fairtrial.judge.judges import Judges as Judges
 from fairtrial.judge.judge_options import JudgeOptions as JudgeOptions
-from fairtrial.records.judge_state import JudgeState as JudgeState
+from fairtrial.records.judging.judge_state import JudgeState as JudgeState
 from fairtrial.judge.judge_options import PanelMember as PanelMember
 from fairtrial.records.ballot import Ballot as Ballot
 from fairtrial.records.label import Label as Label
 from fairtrial.api.judges.calibrating import calibrate as calibrate
-from fairtrial.records.calibration import Calibration as Calibration
-from fairtrial.records.calibration import Agreement as Agreement
+from fairtrial.records.judging.calibration import Calibration as Calibration
+from fairtrial.records.judging.calibration import Agreement as Agreement
 from fairtrial.api.judges.report_cards import report_card as report_card
-from fairtrial.records.report_card import ReportCard as ReportCard
-from fairtrial.records.report_card import RecordedJudge as RecordedJudge
+from fairtrial.records.judging.report_card import ReportCard as ReportCard
+from fairtrial.records.judging.report_card import RecordedJudge as RecordedJudge
 
 # Reach a language model
 from fairtrial.protocols import Model as Model

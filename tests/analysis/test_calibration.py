@@ -7,8 +7,8 @@ from math import isclose
 
 from fairtrial.analysis.judge_calibration import calibrate_criterion, make_unchecked
 from fairtrial.records.ballot import Ballot, Decision, JudgeAnswer, Vote, VoteResult
-from fairtrial.records.calibration import Agreement, Calibration
-from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.judging.calibration import Agreement, Calibration
+from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.result import Outcome

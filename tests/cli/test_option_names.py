@@ -26,7 +26,7 @@ _FRONT_ENDS = ("cli", "pytest_plugin", "view", "starter", "examples")
 _OTHERS = {
     "agents/harness/": "options of other programs",
     "api/judges/item_exams.py": "names options of the only command that calls it",
-    "api/repository.py": "options of git",
+    "loading/repository.py": "options of git",
     "api/stored_runs.py": "makes commands",
     "api/run_slices.py": "names a command",
     "api/starting.py": "writes a project file",

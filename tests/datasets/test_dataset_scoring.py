@@ -19,7 +19,8 @@ from commands import fairtrial as command
 from equal_numbers import assert_equal_numbers
 from fairtrial import Run, Verdict, api
 from fairtrial.analysis.aggregation import scaled_to_population
-from fairtrial.api import ShardReport, dataset_cases
+from fairtrial.api import ShardReport
+from fairtrial.api.result_folders import dataset_cases
 from fairtrial.batch.shard_log import ShardLog
 from fairtrial.formats import packed
 from fairtrial.loading import data_files, shard_reading, shards

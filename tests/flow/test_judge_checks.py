@@ -20,7 +20,7 @@ from fairtrial.metrics.exams.known_answers import FAILS, HOLDS
 from fairtrial.metrics.exams.known_items import exam_canaries
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS, check_cases, check_question
 from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS, writing_cases
-from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.reply import Prompt
 from fairtrial.testing import ScriptedModel
 from known_answers import by_rule, perfect, reply, written

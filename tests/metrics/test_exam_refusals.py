@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from exam_runs import canary_alarm, check_refusals, is_alarm_by_chance
 from fairtrial.metrics.exams.refusals import CHANCES, chance_of_wrong, is_in_doubt, list_refusals
-from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.judging.judge_check import CheckResult
 from planted_judges import GOOD, JUDGES, Planted
 
 PROMPT = "final_response_match"

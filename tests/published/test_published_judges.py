@@ -21,8 +21,8 @@ from test_docs import ROOT, blocks
 from fairtrial.analysis.recorded_judges import measure_judges
 from fairtrial.formats.verdict_tables import read_verdicts
 from fairtrial.metrics.exams.gold_file import read_gold
-from fairtrial.records.gold import GoldItem
-from fairtrial.records.report_card import RecordedJudge
+from fairtrial.records.judging.gold import GoldItem
+from fairtrial.records.judging.report_card import RecordedJudge
 from fairtrial.stats.agreement import kappa, krippendorff, make_table, matthews
 from fairtrial.stats.correction import Judged, Labelled, corrected_mean
 

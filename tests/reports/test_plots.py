@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from fairtrial import UsageError
-from fairtrial.records.calibration import Calibration
-from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.judging.calibration import Calibration
+from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.score import Range, Score
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary

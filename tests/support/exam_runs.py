@@ -21,8 +21,8 @@ from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS
 from fairtrial.metrics.exams.refusals import is_in_doubt, list_refusals
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.case import EvalCase
-from fairtrial.records.gold import GoldItem
-from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.judging.gold import GoldItem
+from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.refusal import Refusal
 from fairtrial.records.reply import Prompt, Reply
 from fairtrial.testing import ScriptedModel

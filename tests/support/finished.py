@@ -9,9 +9,9 @@ from fairtrial.analysis.aggregation import aggregate
 from fairtrial.api.collected_failures import report_changes, report_failures
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
-from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.failure_mode import Failures, ModeChanges
+from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.label import Label
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult

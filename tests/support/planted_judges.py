@@ -14,7 +14,7 @@ from fairtrial.metrics.exams.canaries import LANGUAGES
 from fairtrial.metrics.exams.known_answers import FAILS, HOLDS, KnownAnswer
 from fairtrial.metrics.exams.known_items import Canary
 from fairtrial.metrics.exams.known_questions import CheckCase, check_question
-from fairtrial.records.gold import GoldItem
+from fairtrial.records.judging.gold import GoldItem
 from fairtrial.records.reply import Prompt, Reply
 
 POSITIVE = ("valid", "yes", "supported", "safe", "5")

@@ -14,10 +14,10 @@ from fairtrial.analysis.measured_run import MeasuredRun, measure_run
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.attempt_row import CriterionTerms, make_row
 from fairtrial.records.ballot import Ballot, Decision, JudgeAnswer, SentPrompt, Vote, VoteResult
-from fairtrial.records.calibration import Calibration
 from fairtrial.records.case import EvalCase
 from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.judging.calibration import Calibration
+from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.result import CaseResult, Fault, InvocationInjection, JudgeStats, Outcome

@@ -14,14 +14,14 @@ from fairtrial.analysis.criterion_tally import CaseMeans, rate_estimate
 from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.records.average import mean
 from fairtrial.records.ballot import Ballot
-from fairtrial.records.calibration import (
+from fairtrial.records.judging.calibration import (
     FEWEST_LABELS,
     FEWEST_OF_EACH,
     Agreement,
     Calibration,
     LabelledDecisions,
 )
-from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.label import Label
 from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.score import Range, Score

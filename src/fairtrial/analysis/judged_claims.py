@@ -9,9 +9,9 @@ from dataclasses import replace
 from fairtrial.analysis.measured_run import CASE_RATE, CASES, Measure, MeasuredRun
 from fairtrial.analysis.paired_runs import PairedRuns
 from fairtrial.records.average import mean
-from fairtrial.records.calibration import Calibration
 from fairtrial.records.gate import JudgeStanding
-from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.judging.calibration import Calibration
+from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.records.summary import Estimate
 from fairtrial.stats.correction import FEWEST_LABELS, Judged, Labelled

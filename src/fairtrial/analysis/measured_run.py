@@ -15,7 +15,7 @@ from itertools import groupby
 from fairtrial.errors import UsageError, nearest
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms
 from fairtrial.records.attempt_rule import AttemptEvidence, AttemptRules, case_evidence
-from fairtrial.records.calibration import Calibration
+from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.run import RunInfo

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from fairtrial.formats.verdict_tables import RecordedVerdict
-from fairtrial.records.report_card import PanelCheck
+from fairtrial.records.judging.report_card import PanelCheck
 from fairtrial.records.summary import Estimate
 from fairtrial.stats.agreement import share_interval
 from fairtrial.stats.difference import paired_difference

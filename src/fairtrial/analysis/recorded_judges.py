@@ -8,9 +8,9 @@ from typing import Any
 
 from fairtrial.formats.verdict_tables import RecordedVerdict
 from fairtrial.records.average import mean
-from fairtrial.records.calibration import FEWEST_LABELS
-from fairtrial.records.judge_state import JudgeState
-from fairtrial.records.report_card import RecordedJudge
+from fairtrial.records.judging.calibration import FEWEST_LABELS
+from fairtrial.records.judging.judge_state import JudgeState
+from fairtrial.records.judging.report_card import RecordedJudge
 from fairtrial.records.summary import Estimate
 from fairtrial.stats import agreement as stats
 from fairtrial.stats.interval import bounded_interval, bounded_method

@@ -18,8 +18,8 @@ from fairtrial.analysis.measured_run import Measure, MeasuredRun, measured_value
 from fairtrial.analysis.paired_runs import PairedRuns, pair_runs, paired_cases
 from fairtrial.records.attempt_row import AttemptRow
 from fairtrial.records.average import mean
-from fairtrial.records.calibration import Calibration
 from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, gate_verdict
+from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.run_comparison import ComparedRun
 from fairtrial.stats.evidence import Wave, evidence_above, evidence_below, evidence_interval
 from fairtrial.stats.interval import LEVEL

@@ -12,7 +12,6 @@ from fairtrial.api.case_places import problem_places as problem_places
 from fairtrial.api.checking import Checked as Checked
 from fairtrial.api.checking import check as check
 from fairtrial.api.conversations import write_recordings as write_recordings
-from fairtrial.api.dataset_sources import is_folder_of_results as is_folder_of_results
 from fairtrial.api.datasets.dataset_options import DatasetOptions as DatasetOptions
 from fairtrial.api.datasets.dataset_planning import plan_dataset as plan_dataset
 from fairtrial.api.datasets.dataset_scoring import DatasetPlan as DatasetPlan
@@ -107,6 +106,7 @@ from fairtrial.api.reporting import print_run as print_run
 from fairtrial.api.reporting import print_selection as print_selection
 from fairtrial.api.reporting import print_suite_audit as print_suite_audit
 from fairtrial.api.reporting import print_verdict as print_verdict
+from fairtrial.api.result_folders.dataset_sources import is_folder_of_results as is_folder_of_results
 from fairtrial.api.run_slices import print_slices as print_slices
 from fairtrial.api.run_views import format_numbers as format_numbers
 from fairtrial.api.score_planning import plan_score as plan_score

@@ -16,8 +16,8 @@ from fairtrial.analysis.judge_calibration import (
     labelled_pairs,
     make_unchecked,
 )
-from fairtrial.records.calibration import Calibration
-from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.judging.calibration import Calibration
+from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.keys import CaseKey, outcome_key
 from fairtrial.records.label import Label
 from fairtrial.records.result import Outcome

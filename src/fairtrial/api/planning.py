@@ -23,7 +23,6 @@ from fairtrial.api.criterion_thresholds import Thresholds, with_thresholds
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RecordSource, RunOptions
-from fairtrial.api.repository import commit_of_folder
 from fairtrial.api.text_warnings import text_warnings
 from fairtrial.config.attempt_options import AttemptOptions
 from fairtrial.config.criterion_options import parse_threshold
@@ -34,6 +33,7 @@ from fairtrial.formats.adk.config_file import is_config
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.judges import Judges
+from fairtrial.loading.repository import commit_of_folder
 from fairtrial.metrics.custom.metric_functions import check_takes_two, decision_threshold, declares_bool
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import PairedRecordings, PlannedCases

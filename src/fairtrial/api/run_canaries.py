@@ -18,8 +18,8 @@ from fairtrial.metrics.exams.refusals import chance_of_wrong, is_in_doubt, list_
 from fairtrial.planned_case import PlannedCase
 from fairtrial.protocols import Model
 from fairtrial.records.case import EvalCase
-from fairtrial.records.gold import GoldItem
-from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.judging.gold import GoldItem
+from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.reply import Prompt, Reply
 from fairtrial.records.result import Criterion
 from fairtrial.records.score import Score

@@ -14,14 +14,14 @@ from fairtrial.analysis.sequential import WaveTable, take_waves
 from fairtrial.analysis.variants import SIGN, select_variant
 from fairtrial.api.calibrations import calibrations, labelled_outcomes
 from fairtrial.api.case_groups import groups_by_position, with_clusters
-from fairtrial.api.dataset_sources import is_folder_of_results, measure_folder
+from fairtrial.api.result_folders.dataset_sources import is_folder_of_results, measure_folder
 from fairtrial.api.stored_runs import Run, measure_stored, open_store
 from fairtrial.errors import FormatError, UsageError, spell
 from fairtrial.records.attempt import Failure
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow, make_row
-from fairtrial.records.calibration import Calibration
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Fault, Verdict
 from fairtrial.records.run import RunInfo

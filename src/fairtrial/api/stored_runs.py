@@ -19,9 +19,9 @@ from fairtrial.analysis.sequential import WaveTable, take_waves
 from fairtrial.errors import RunNotPassedError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
-from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.flaky_case import Cause
+from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.label import Label
 from fairtrial.records.record import show_as_html
 from fairtrial.records.reply import Reply
@@ -370,7 +370,7 @@ def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False) -> 
     Of a data set, the store holds only attempts that did not pass. Its numbers are those of its folder.
     """
     if (folder := info.config.get("dataset", {}).get("folder")) is not None:
-        from fairtrial.api.dataset_sources import measure_folder
+        from fairtrial.api.result_folders.dataset_sources import measure_folder
 
         return measure_folder(folder, valid_only=valid_only)
     rows, terms = store.attempt_rows(info.id, sampled=info.kind == "score"), store.criterion_terms(info.id)

@@ -9,7 +9,7 @@ import click
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.query_flags import needs_files, query_options
-from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
+from fairtrial.cli.outputs.output_files import FileToWrite, refuse_overwriting
 from fairtrial.text.display import count, visible_line
 
 

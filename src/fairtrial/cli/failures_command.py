@@ -12,7 +12,7 @@ from fairtrial.cli import completion
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.judge_flags import asking_options, make_judges
-from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.outputs.output_files import FileToWrite
 from fairtrial.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import click
 
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
-from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.outputs.output_files import FileToWrite
 from fairtrial.text.display import count, visible_line
 
 

@@ -17,8 +17,8 @@ from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import judge_options, make_judges
 from fairtrial.cli.options.resumption import earlier_run, read_arguments
-from fairtrial.cli.output_files import FileToWrite
 from fairtrial.cli.outputs.mutation_outputs import write_mutation_files
+from fairtrial.cli.outputs.output_files import FileToWrite
 from fairtrial.cli.progress import Progress
 from fairtrial.errors import UsageError
 from fairtrial.records.mutation import MutationReport

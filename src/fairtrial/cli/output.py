@@ -16,11 +16,11 @@ import click
 from fairtrial import api
 from fairtrial.cli import exit_codes
 from fairtrial.cli.console import console, reader_may_leave
-from fairtrial.cli.github import is_github, step_summary, without_commands, write_annotations
 from fairtrial.cli.headed_command import under
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.pushing_flags import push_options, push_run
-from fairtrial.cli.output_files import collect_inputs, store_file
+from fairtrial.cli.outputs.github import is_github, step_summary, without_commands, write_annotations
+from fairtrial.cli.outputs.output_files import collect_inputs, store_file
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError
 

@@ -11,7 +11,7 @@ from fairtrial import api
 from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options.trace_flags import collect_traces, trace_options
-from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.outputs.output_files import FileToWrite
 from fairtrial.text.display import count, visible_line
 
 

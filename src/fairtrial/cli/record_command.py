@@ -15,7 +15,7 @@ from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import call_options, find_models
 from fairtrial.cli.options.project_flags import project_options
-from fairtrial.cli.output_files import FileToWrite, collect_inputs, refuse_overwriting
+from fairtrial.cli.outputs.output_files import FileToWrite, collect_inputs, refuse_overwriting
 from fairtrial.cli.progress import Progress
 from fairtrial.records.attempt import Recording
 from fairtrial.text.display import shorten, visible_line

@@ -12,7 +12,7 @@ from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import call_options, find_models
-from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.outputs.output_files import FileToWrite
 from fairtrial.errors import CaseError, UsageError
 
 

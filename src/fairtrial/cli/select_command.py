@@ -10,7 +10,7 @@ import click
 from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options.query_flags import needs_files, query_options
-from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.outputs.output_files import FileToWrite
 from fairtrial.text.display import visible_line
 
 _EXAMPLES = 20

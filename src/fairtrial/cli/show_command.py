@@ -12,8 +12,8 @@ from fairtrial.cli import completion
 from fairtrial.cli.console import console
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
-from fairtrial.cli.output_files import collect_inputs, store_file
 from fairtrial.cli.outputs.mutation_outputs import check_formats, write_mutation_files
+from fairtrial.cli.outputs.output_files import collect_inputs, store_file
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError
 

@@ -12,7 +12,7 @@ import click
 from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options.query_flags import forget_rows, query_options
-from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.outputs.output_files import FileToWrite
 from fairtrial.errors import UsageError
 from fairtrial.text.display import count, visible_line
 

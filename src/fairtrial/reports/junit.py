@@ -18,7 +18,7 @@ from typing import IO, BinaryIO, NamedTuple
 from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
-from fairtrial.records.calibration import Calibration
+from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.result import CaseResult, Fault, Outcome, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary

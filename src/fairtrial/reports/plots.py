@@ -10,7 +10,7 @@ from itertools import groupby, islice
 from typing import Any
 
 from fairtrial.errors import UsageError
-from fairtrial.records.calibration import Calibration
+from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.score import Range

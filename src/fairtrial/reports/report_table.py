@@ -15,9 +15,9 @@ from fairtrial.errors import UsageError, lacks_extra
 if TYPE_CHECKING:
     from fairtrial.records.attempt import Recording
     from fairtrial.records.ballot import Ballot
-    from fairtrial.records.calibration import Calibration
     from fairtrial.records.expectation import ExpectedCase
     from fairtrial.records.failure_mode import Failures, ModeChanges
+    from fairtrial.records.judging.calibration import Calibration
     from fairtrial.records.label import Label
     from fairtrial.records.reply import Reply
     from fairtrial.records.result import CaseResult

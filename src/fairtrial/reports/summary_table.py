@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.calibration import Calibration
-from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.judging.calibration import Calibration
+from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, RunUsage, Summary

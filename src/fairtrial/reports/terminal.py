@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fairtrial.records.attempt import Failure
-from fairtrial.records.calibration import Calibration
+from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.result import CaseResult, InvocationInjection, Outcome, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Score

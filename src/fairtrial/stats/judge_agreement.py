@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from fairtrial.records.calibration import Agreement, AgreementTable
+from fairtrial.records.judging.calibration import Agreement, AgreementTable
 from fairtrial.records.summary import Estimate
 from fairtrial.stats import agreement as stats
 

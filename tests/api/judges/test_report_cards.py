@@ -20,10 +20,10 @@ from fairtrial.metrics.exams.gold_file import read_gold
 from fairtrial.metrics.exams.known_items import criterion_for_items
 from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
 from fairtrial.metrics.simulator import UserSimulatorQuality
-from fairtrial.records.gold import GoldItem
-from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.judging.gold import GoldItem
+from fairtrial.records.judging.judge_state import JudgeState
+from fairtrial.records.judging.report_card import Probe, ReportCard
 from fairtrial.records.reply import Prompt
-from fairtrial.records.report_card import Probe, ReportCard
 from fairtrial.simulate.user_options import STOP_SIGNAL
 from fairtrial.text.sentences import sentences
 from judged import Bench, fenced, fenced_texts

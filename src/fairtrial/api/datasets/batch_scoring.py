@@ -13,7 +13,13 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.analysis.aggregation import SummaryBuilder
 from fairtrial.api.arguments import check_match
-from fairtrial.api.dataset_tables import (
+from fairtrial.api.datasets.dataset_planning import load_dataset_sets, one_set_of_criteria
+from fairtrial.api.datasets.shard_scoring import NO_RUN, ShardScorer, choose_cases
+from fairtrial.api.datasets.shared_models import asks_models
+from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
+from fairtrial.api.plan_options import READ, ReadOptions
+from fairtrial.api.planning import Criteria, run_info
+from fairtrial.api.result_folders.dataset_tables import (
     SCORE,
     ConversationRow,
     OutcomeColumns,
@@ -22,12 +28,6 @@ from fairtrial.api.dataset_tables import (
     make_terms,
     score_values,
 )
-from fairtrial.api.datasets.dataset_planning import load_dataset_sets, one_set_of_criteria
-from fairtrial.api.datasets.shard_scoring import NO_RUN, ShardScorer, choose_cases
-from fairtrial.api.datasets.shared_models import asks_models
-from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
-from fairtrial.api.plan_options import READ, ReadOptions
-from fairtrial.api.planning import Criteria, run_info
 from fairtrial.api.score_planning import check_picklable
 from fairtrial.batch.parts import arrow_array, arrow_schema
 from fairtrial.errors import UsageError, spell

@@ -10,8 +10,6 @@ import msgspec
 
 from fairtrial import loading
 from fairtrial.api.arguments import check_match, check_share
-from fairtrial.api.dataset_sources import INPUTS, MANIFEST
-from fairtrial.api.dataset_tables import folder_tables
 from fairtrial.api.datasets.dataset_options import DatasetOptions
 from fairtrial.api.datasets.dataset_scoring import LOG, DatasetPlan
 from fairtrial.api.datasets.shard_scoring import ShardScorer
@@ -21,6 +19,8 @@ from fairtrial.api.labels.run_labels import label_info
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.plan_options import READ, ReadOptions
 from fairtrial.api.planning import Criteria, Notes, load_sets, run_info
+from fairtrial.api.result_folders.dataset_sources import INPUTS, MANIFEST
+from fairtrial.api.result_folders.dataset_tables import folder_tables
 from fairtrial.api.run_batches import check_canaries
 from fairtrial.api.score_planning import check_picklable
 from fairtrial.batch.executors import Executor, InProcess

@@ -14,9 +14,6 @@ import msgspec
 
 from fairtrial.analysis.aggregation import scaled_to_population
 from fairtrial.api.call_journal import CallJournal
-from fairtrial.api.dataset_cases import answered_positions
-from fairtrial.api.dataset_sources import FILES, MANIFEST
-from fairtrial.api.dataset_tables import SCHEMA_VERSION, folder_tables
 from fairtrial.api.datasets.dataset_options import DatasetOptions
 from fairtrial.api.datasets.dataset_strata import draw_sample
 from fairtrial.api.datasets.dataset_summary import summarize
@@ -35,6 +32,9 @@ from fairtrial.api.datasets.shared_models import (
 )
 from fairtrial.api.datasets.stored_failures import store_failures
 from fairtrial.api.planning import now
+from fairtrial.api.result_folders.dataset_cases import answered_positions
+from fairtrial.api.result_folders.dataset_sources import FILES, MANIFEST
+from fairtrial.api.result_folders.dataset_tables import SCHEMA_VERSION, folder_tables
 from fairtrial.api.run_batches import OnBatch
 from fairtrial.api.stored_runs import Run
 from fairtrial.batch.executors import Executor, InProcess, ProcessPool

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import SummaryBuilder
 from fairtrial.analysis.stratification import StratumResults, with_strata
-from fairtrial.api.dataset_cases import CaseGroup, runs_of_parts
-from fairtrial.api.dataset_tables import ResultReader, make_terms
 from fairtrial.api.datasets.dataset_strata import describe_strata
+from fairtrial.api.result_folders.dataset_cases import CaseGroup, runs_of_parts
+from fairtrial.api.result_folders.dataset_tables import ResultReader, make_terms
 from fairtrial.records.attempt_rule import AttemptRules
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.result import Criterion, Outcome

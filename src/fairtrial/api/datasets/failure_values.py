@@ -7,7 +7,7 @@ from fairtrial.analysis.failures.events import Conversation
 from fairtrial.analysis.failures.findings import Attempt
 from fairtrial.analysis.failures.run_failures import explain
 from fairtrial.analysis.failures.tool_effects import read_hints
-from fairtrial.api.dataset_tables import FAILURE, failure_row
+from fairtrial.api.result_folders.dataset_tables import FAILURE, failure_row
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
 from fairtrial.records.result import Verdict

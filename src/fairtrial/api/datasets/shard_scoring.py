@@ -20,15 +20,15 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.analysis.failures.failure_tally import EvenSample
 from fairtrial.analysis.failures.run_failures import FAILED
-from fairtrial.api.dataset_tables import (
+from fairtrial.api.datasets.failure_values import failure_values
+from fairtrial.api.datasets.shard_report import ShardReport
+from fairtrial.api.result_folders.dataset_tables import (
     OWN_CASE,
     PLACES_OF_SHARD,
     Source,
     folder_rows,
     folder_tables,
 )
-from fairtrial.api.datasets.failure_values import failure_values
-from fairtrial.api.datasets.shard_report import ShardReport
 from fairtrial.batch.parts import PartWriter
 from fairtrial.llm.remote_calls import Link, collect_ballots, connect_to
 from fairtrial.loading.matching import CaseFinder

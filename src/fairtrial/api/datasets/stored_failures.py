@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from fairtrial.api.dataset_tables import OWN_CASE
 from fairtrial.api.datasets.shard_scoring import FailedAttempt
+from fairtrial.api.result_folders.dataset_tables import OWN_CASE
 from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.errors import UsageError

@@ -12,9 +12,9 @@ from fairtrial.analysis.failures.mode_changes import CaseRates
 from fairtrial.analysis.failures.mode_counts import count_modes
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
 from fairtrial.analysis.failures.run_failures import FAILED
-from fairtrial.api.dataset_cases import read_columns
-from fairtrial.api.dataset_sources import Manifest, local_results, read_manifest
-from fairtrial.api.dataset_tables import FAILURE, read_failure
+from fairtrial.api.result_folders.dataset_cases import read_columns
+from fairtrial.api.result_folders.dataset_sources import Manifest, local_results, read_manifest
+from fairtrial.api.result_folders.dataset_tables import FAILURE, read_failure
 from fairtrial.errors import UsageError
 from fairtrial.records.failure_mode import FailedAttempt, Failures, Signature
 from fairtrial.records.keys import CaseKey

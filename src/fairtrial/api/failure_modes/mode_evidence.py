@@ -12,10 +12,10 @@ from fairtrial.analysis.failures.guard_config import ToolUse
 from fairtrial.analysis.failures.named_failures import ReadFailure
 from fairtrial.analysis.failures.run_failures import FAILED
 from fairtrial.api.collected_failures import labelled_failures
-from fairtrial.api.dataset_sources import is_folder_of_results, local_results, read_manifest
-from fairtrial.api.dataset_tables import OWN_CASE
 from fairtrial.api.datasets.shard_scoring import FailedAttempt as KeptAttempt
 from fairtrial.api.failure_modes.folder_modes import FolderPass
+from fairtrial.api.result_folders.dataset_sources import is_folder_of_results, local_results, read_manifest
+from fairtrial.api.result_folders.dataset_tables import OWN_CASE
 from fairtrial.api.stored_runs import Run, reread
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase

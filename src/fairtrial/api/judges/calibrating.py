@@ -8,7 +8,7 @@ from pathlib import Path
 from fairtrial.api.arguments import Paths, read_paths
 from fairtrial.api.labels.labelling import add_labels
 from fairtrial.api.stored_runs import Run, reread
-from fairtrial.records.calibration import Calibration
+from fairtrial.records.judging.calibration import Calibration
 
 
 def calibrate(

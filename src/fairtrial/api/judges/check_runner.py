@@ -21,9 +21,9 @@ from fairtrial.metrics.exams.known_items import ItemAnswer, judge_item
 from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS
 from fairtrial.metrics.exams.refusals import list_refusals
 from fairtrial.metrics.judged_metric import TEMPLATES
-from fairtrial.records.judge_check import CheckResult, RuleRates, Share
+from fairtrial.records.judging.judge_check import CheckResult, RuleRates, Share
+from fairtrial.records.judging.report_card import ReportCard
 from fairtrial.records.refusal import Refusal
-from fairtrial.records.report_card import ReportCard
 from fairtrial.records.result import Criterion
 from fairtrial.stats.agreement import share_interval
 from fairtrial.system.concurrency import concurrently

@@ -28,13 +28,13 @@ from fairtrial.metrics.exams.known_items import ItemAnswer, criterion_for_items
 from fairtrial.metrics.exams.probes import PROBES, probe_pairs
 from fairtrial.records.average import mean
 from fairtrial.records.ballot import Ballot
-from fairtrial.records.calibration import Calibration
-from fairtrial.records.gold import GoldItem
-from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.judging.calibration import Calibration
+from fairtrial.records.judging.gold import GoldItem
+from fairtrial.records.judging.judge_check import CheckResult
+from fairtrial.records.judging.report_card import GoldCheck, Probe
 from fairtrial.records.keys import case_key
 from fairtrial.records.label import Label
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.report_card import GoldCheck, Probe
 from fairtrial.records.result import Criterion, Verdict
 from fairtrial.records.summary import CriterionSummary, Estimate
 from fairtrial.stats.difference import paired_difference

@@ -11,8 +11,8 @@ from fairtrial.api.judges.check_planning import plan_item_check
 from fairtrial.errors import UsageError
 from fairtrial.formats.verdict_tables import COLUMNS, RecordedVerdict, read_verdicts
 from fairtrial.judge.judges import Judges
-from fairtrial.records.judge_check import CheckResult
-from fairtrial.records.report_card import ReportCard
+from fairtrial.records.judging.judge_check import CheckResult
+from fairtrial.records.judging.report_card import ReportCard
 
 
 def report_card(

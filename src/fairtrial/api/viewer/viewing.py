@@ -31,8 +31,8 @@ from fairtrial.api.viewer.viewed_modes import ViewedModes
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
-from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.label import Label
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult

@@ -11,8 +11,8 @@ from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.judge_flags import asking_options, make_judges
-from fairtrial.records.judge_check import CheckResult
-from fairtrial.records.report_card import ReportCard
+from fairtrial.records.judging.judge_check import CheckResult
+from fairtrial.records.judging.report_card import ReportCard
 
 if TYPE_CHECKING:
     from fairtrial.api import Judges

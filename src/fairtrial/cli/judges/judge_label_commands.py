@@ -9,7 +9,7 @@ import click
 from fairtrial.cli import completion
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags, trust_flags
-from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.outputs.output_files import FileToWrite
 from fairtrial.errors import UsageError
 
 

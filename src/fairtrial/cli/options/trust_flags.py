@@ -12,7 +12,7 @@ import click
 
 from fairtrial.cli.headed_command import under
 from fairtrial.cli.options.project_flags import project_claims
-from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.outputs.output_files import FileToWrite
 
 if TYPE_CHECKING:
     from fairtrial.records.gate import ClaimKind

@@ -14,7 +14,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli.headed_command import Decorator, under
-from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
+from fairtrial.cli.outputs.output_files import FileToWrite, refuse_overwriting
 from fairtrial.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE, TRAJECTORY
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.decoding import json_decoder
-from fairtrial.records.gold import GoldItem
+from fairtrial.records.judging.gold import GoldItem
 from fairtrial.records.record import Record
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace

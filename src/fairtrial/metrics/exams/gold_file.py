@@ -10,7 +10,7 @@ from fairtrial.errors import FormatError, nearest
 from fairtrial.formats.labels import read_label, table_rows
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.exams.canaries import RUBRIC_TYPES, SIMULATED_USERS, make_item
-from fairtrial.records.gold import GoldItem
+from fairtrial.records.judging.gold import GoldItem
 
 _REQUIRED = ("id", "criterion", "question", "reply", "label")
 _TEXTS = ("question", "reply", "reference", "context", "rubric", "group")

@@ -13,7 +13,7 @@ from fairtrial.judge.judge import Judge
 from fairtrial.llm.served_models import is_same_model
 from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.decoding import json_decoder
-from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Record
 from fairtrial.text.quoting import Haystack, letters

@@ -24,8 +24,8 @@ from fairtrial.metrics.exams.known_answers import (
 )
 from fairtrial.metrics.rubrics import RubricMetric
 from fairtrial.records.ballot import Ballot
-from fairtrial.records.gold import GoldItem
-from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.judging.gold import GoldItem
+from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.result import Criterion, Outcome, Verdict
 
 _OUTCOMES = {Verdict.PASSED: HOLDS, Verdict.FAILED: FAILS}

@@ -27,7 +27,7 @@ from fairtrial.metrics.safety import Safety
 from fairtrial.metrics.simulator import UserSimulatorQuality
 from fairtrial.records.ballot import Answer, Ballot
 from fairtrial.records.case import EvalCase, Scenario
-from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import About, AgentDetails, Invocation, Message, Step, ToolCall, ToolResult, Trace
 from fairtrial.text.sentences import sentences

@@ -13,7 +13,7 @@ from fairtrial.metrics.adaptive_rubrics import Aspect, make_rubrics
 from fairtrial.metrics.exams.known_answers import FAILS, HOLDS, MIDDLE, TYPICAL_TOKENS, KnownAnswer, read_table
 from fairtrial.metrics.grounding import Hallucinations
 from fairtrial.records.case import EvalCase, Scenario
-from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 from fairtrial.records.trace import About, AgentDetails, Invocation, Message, ToolCall, Trace

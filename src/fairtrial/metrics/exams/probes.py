@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fairtrial.metrics.exams.canaries import RUBRIC_TYPES, SIMULATED_USERS, make_call, make_item, subjects
 from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE
-from fairtrial.records.gold import GoldItem
+from fairtrial.records.judging.gold import GoldItem
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Message, Trace
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.refusal import FORGED, Refusal, Rule
 from fairtrial.stats.agreement import share_interval
 from fairtrial.stats.beta import beta_cdf

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.gate import ClaimDecision, GateDecision, JudgeStanding
-from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import cases_in_clusters, other_cases

@@ -9,7 +9,7 @@ import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.calibration import Agreement, AgreementTable, Calibration
+from fairtrial.records.judging.calibration import Agreement, AgreementTable, Calibration
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.judges.judge_states import corrected_rows, describe, sentences
 from fairtrial.reports.numbers import DASH, format_estimate, interval, number

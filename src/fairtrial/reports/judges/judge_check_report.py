@@ -8,10 +8,10 @@ import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.calibration import Calibration
-from fairtrial.records.judge_check import CheckResult, RuleRates, Share
+from fairtrial.records.judging.calibration import Calibration
+from fairtrial.records.judging.judge_check import CheckResult, RuleRates, Share
+from fairtrial.records.judging.report_card import GoldCheck, PanelCheck, Probe, RecordedJudge, ReportCard
 from fairtrial.records.refusal import FORGED, Refusal
-from fairtrial.records.report_card import GoldCheck, PanelCheck, Probe, RecordedJudge, ReportCard
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.judges.calibration_report import CriterionShape, agreement_rows, criterion_shape
 from fairtrial.reports.judges.judge_states import sentences

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.calibration import FEWEST_LABELS, FEWEST_OF_EACH, Calibration, LabelledDecisions
-from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.judging.calibration import FEWEST_LABELS, FEWEST_OF_EACH, Calibration, LabelledDecisions
+from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, format_estimate, interval, number

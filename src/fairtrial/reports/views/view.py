@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from msgspec.structs import asdict, replace
 
-from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.failure_mode import FailedAttempt
+from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.record import Json

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import asdict
 
-from fairtrial.records.calibration import AgreementTable, Calibration
 from fairtrial.records.case import EvalCase
+from fairtrial.records.judging.calibration import AgreementTable, Calibration
 from fairtrial.records.label import Label, LabelQueue
 from fairtrial.records.record import Json
 from fairtrial.records.result import Outcome

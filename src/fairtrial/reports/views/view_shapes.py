@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from fairtrial.records.calibration import Calibration
 from fairtrial.records.gate import GateDecision
+from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.record import Record, default_values
 from fairtrial.records.run_comparison import ComparedMeasure, PassK, SetupDifference
 from fairtrial.records.score import FaultSide, Range

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from fairtrial.api.dataset_tables import ConversationRow, OutcomeColumns
+from fairtrial.api.result_folders.dataset_tables import ConversationRow, OutcomeColumns
 from fairtrial.system.importing import import_extra
 
 _BATCH = 5_000

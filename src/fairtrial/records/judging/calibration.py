@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.record import Record
 from fairtrial.records.summary import Estimate
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fairtrial.records.calibration import Agreement, Calibration
-from fairtrial.records.judge_check import CheckResult, RuleRates
-from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.judging.calibration import Agreement, Calibration
+from fairtrial.records.judging.judge_check import CheckResult, RuleRates
+from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.record import Record
 from fairtrial.records.refusal import Refusal
 from fairtrial.records.summary import Estimate

@@ -11,8 +11,8 @@ import msgspec
 
 from fairtrial.analysis.measured_run import MeasuredRun, PlacedCase, measure_cases
 from fairtrial.api.calibrations import unchecked_judges
-from fairtrial.api.dataset_cases import iter_cases
-from fairtrial.api.dataset_tables import SCHEMA_VERSION
+from fairtrial.api.result_folders.dataset_cases import iter_cases
+from fairtrial.api.result_folders.dataset_tables import SCHEMA_VERSION
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow

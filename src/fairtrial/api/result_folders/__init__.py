@@ -1,0 +1,1 @@
+"""Reads the folders into which data sets are scored."""

@@ -1,0 +1,1 @@
+"""Records of exams and calibrations of judges."""
