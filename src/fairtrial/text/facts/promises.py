@@ -72,13 +72,13 @@ def _promises(text: str) -> tuple[Promise, ...]:
         end = match.start() if match else len(small)
         sentence = small[start:end]
         if sentence and sentence.rstrip()[-1:] not in {"?", "？"} and _FRAME.search(sentence):
-            for topic in _topics_of(sentence):
+            for topic in _find_promised_topics(sentence):
                 promises_by_topic.setdefault(topic, Promise(topic, start, end))
         start = match.end() if match else end
     return tuple(promises_by_topic.values())
 
 
-def _topics_of(sentence: str) -> list[str]:
+def _find_promised_topics(sentence: str) -> list[str]:
     if _COURTESY.search(sentence):
         return []
     return [
