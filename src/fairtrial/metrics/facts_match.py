@@ -107,7 +107,7 @@ class FactsMatch:
         places = count()
         parts = [
             *_contradictions(agreement, expected.reply, actual.reply, places),
-            *_promised(agreement, actual.reply, places),
+            *_promise_scores(agreement, actual.reply, places),
             *self._forbidden(actual.reply, reader, places),
         ]
         by_contradiction = bool(parts)
@@ -170,7 +170,7 @@ def _contradictions(agreement: Agreement, reference: str, reply: str, places: co
     return parts
 
 
-def _promised(agreement: Agreement, reply: str, places: count[int]) -> list[Score]:
+def _promise_scores(agreement: Agreement, reply: str, places: count[int]) -> list[Score]:
     return [
         promise_score(item, Quote(reply[item.start : item.end].strip(), "actual"), next(places), _UNNAMED)
         for item in agreement.promises

@@ -36,10 +36,12 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     for former in fact.readings:
         dimension = former.dimension
         for latter in counterpart.readings:
-            other = latter.dimension
-            if (dimension == other or NUMBER in (dimension, other) or (dimension, other) in _COMPARABLE) and _equal(
-                former, latter, tolerance, about=about
-            ):
+            latter_dimension = latter.dimension
+            if (
+                dimension == latter_dimension
+                or NUMBER in (dimension, latter_dimension)
+                or (dimension, latter_dimension) in _COMPARABLE
+            ) and _equal(former, latter, tolerance, about=about):
                 return True
     return False
 

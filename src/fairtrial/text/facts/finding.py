@@ -1,4 +1,4 @@
-"""What a reply does with the facts of its reference."""
+"""The states of the facts of a reference in a reply."""
 
 from __future__ import annotations
 

@@ -42,9 +42,9 @@ class ListAgreement(NamedTuple):
     """A list of a reference: the members that a reply lacks, those that only its list has, and their numbers."""
 
     missing: tuple[Member, ...]
-    extra: tuple[Member, ...]
+    additional: tuple[Member, ...]
     sizes: tuple[int, int]
-    first_is_extra: bool
+    begins_otherwise: bool
 
 
 def compare_lists(reference: str, reply: str) -> list[ListAgreement]:
@@ -63,8 +63,8 @@ def compare_lists(reference: str, reply: str) -> list[ListAgreement]:
         if shared < 2 or 2 * shared < len(members):
             continue
         missing = tuple(member for member in members if not _names(small, member))
-        extra = tuple(member for member in counterpart if not _names(small_reference, member))
-        hits.append(ListAgreement(missing, extra, (len(members), len(counterpart)), counterpart[0] in extra))
+        additional = tuple(member for member in counterpart if not _names(small_reference, member))
+        hits.append(ListAgreement(missing, additional, (len(members), len(counterpart)), counterpart[0] in additional))
     return hits
 
 

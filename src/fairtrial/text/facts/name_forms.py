@@ -74,11 +74,11 @@ def _are_korean(name: str, counterpart: str) -> bool:
         place = ending.find(head)
         if place >= 0 and len(name) - len(ending) + place >= 2:
             return True
-    stem, other = name.removesuffix(ending), counterpart.removesuffix(ending)
+    stem, counterpart_stem = name.removesuffix(ending), counterpart.removesuffix(ending)
     # A name may end in the sign with which the particle begins.
     return any(
         len(a) == len(b) == 3 and {a[0], b[0]} <= _KOREAN_SURNAMES
-        for a, b in ((stem, other), (stem + ending[:1], other + ending[:1]))
+        for a, b in ((stem, counterpart_stem), (stem + ending[:1], counterpart_stem + ending[:1]))
     )
 
 

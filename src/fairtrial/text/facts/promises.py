@@ -55,10 +55,10 @@ def find_promises(reply: str, grounds: Iterable[str]) -> list[Promise]:
     promises = _promises(reply)
     if not promises:
         return []
-    known = frozenset[str]().union(*(_topics(text) for text in grounds))
-    if not known.isdisjoint(_COMPENSATIONS):
-        known |= {"compensation"}
-    return [item for item in promises if item.topic not in known]
+    topics = frozenset[str]().union(*(_topics(text) for text in grounds))
+    if not topics.isdisjoint(_COMPENSATIONS):
+        topics |= {"compensation"}
+    return [item for item in promises if item.topic not in topics]
 
 
 @remember_short
@@ -66,19 +66,19 @@ def _promises(text: str) -> tuple[Promise, ...]:
     small = text.lower()
     if len(small) != len(text) or not _words().search(small):
         return ()
-    found: dict[str, Promise] = {}
+    promises_by_topic: dict[str, Promise] = {}
     start = 0
     for match in [*_SENTENCE.finditer(small), None]:
         end = match.start() if match else len(small)
         sentence = small[start:end]
         if sentence and sentence.rstrip()[-1:] not in {"?", "？"} and _FRAME.search(sentence):
-            for topic in _promised(sentence):
-                found.setdefault(topic, Promise(topic, start, end))
+            for topic in _find_promised_topics(sentence):
+                promises_by_topic.setdefault(topic, Promise(topic, start, end))
         start = match.end() if match else end
-    return tuple(found.values())
+    return tuple(promises_by_topic.values())
 
 
-def _promised(sentence: str) -> list[str]:
+def _find_promised_topics(sentence: str) -> list[str]:
     if _COURTESY.search(sentence):
         return []
     return [

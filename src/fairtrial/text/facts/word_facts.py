@@ -22,12 +22,12 @@ def compare_words(
         return tuple(findings)
     lists = compare_lists(reference, reply) if "list" in kinds or findings else []
     counts = {float(item.sizes[0]) for item in lists if item.sizes[0] == item.sizes[1]}
-    counted = [replace(item, state="found") if _is_count(item, counts) else item for item in findings]
+    findings_with_counts = [replace(item, state="found") if _is_count(item, counts) else item for item in findings]
     if "list" in kinds:
-        counted += [item for hit in lists for item in _members(hit, reference, reply)]
+        findings_with_counts += [item for hit in lists for item in _members(hit, reference, reply)]
     if "quote" in kinds:
-        counted += _quotations(reference, reply)
-    return tuple(counted)
+        findings_with_counts += _quotations(reference, reply)
+    return tuple(findings_with_counts)
 
 
 def _is_count(finding: Finding, counts: set[float]) -> bool:
@@ -41,31 +41,35 @@ def _is_count(finding: Finding, counts: set[float]) -> bool:
 def _members(hit: ListAgreement, reference: str, reply: str) -> Iterator[Finding]:
     """Yield a member that the reply replaces or leaves out, and one that it adds."""
     if any(
-        sign.isdigit() for member, text in _placed(hit, reference, reply) for sign in text[member.start : member.end]
+        sign.isdigit()
+        for member, text in _members_with_texts(hit, reference, reply)
+        for sign in text[member.start : member.end]
     ):
-        # Numbers are facts of their own, and their nouns may be others.
+        # Numbers are facts of their own, and their nouns may be rivals.
         return
     longer = hit.sizes[1] > hit.sizes[0]
-    if len(hit.missing) > 1 and not hit.extra:
+    if len(hit.missing) > 1 and not hit.additional:
         # Most of a short list in other words is a summary.
         return
     for place, member in enumerate(hit.missing):
         fact = _member_fact(member, reference)
-        if place < len(hit.extra):
-            counterpart = _member_fact(hit.extra[place], reply)
+        if place < len(hit.additional):
+            counterpart = _member_fact(hit.additional[place], reply)
             yield Finding(fact, "contradicted", counterpart)
         else:
             yield Finding(fact, "missing")
     if longer and not hit.missing:
         # The first member has the beginning of the sentence, as in "Yes, Brazil and Peru".
-        for member in hit.extra if not hit.first_is_extra else hit.extra[1:]:
-            added = _member_fact(member, reply)
-            yield Finding(Fact("list", added.readings, 0, len(reference)), "contradicted", added, "a list without it")
+        for member in hit.additional if not hit.begins_otherwise else hit.additional[1:]:
+            addition = _member_fact(member, reply)
+            yield Finding(
+                Fact("list", addition.readings, 0, len(reference)), "contradicted", addition, "a list without it"
+            )
 
 
-def _placed(hit: ListAgreement, reference: str, reply: str) -> Iterator[tuple[Member, str]]:
+def _members_with_texts(hit: ListAgreement, reference: str, reply: str) -> Iterator[tuple[Member, str]]:
     yield from ((member, reference) for member in hit.missing)
-    yield from ((member, reply) for member in hit.extra)
+    yield from ((member, reply) for member in hit.additional)
 
 
 def _member_fact(member: Member, text: str) -> Fact:
@@ -79,11 +83,11 @@ def _quotations(reference: str, reply: str) -> list[Finding]:
     if not expected:
         return []
     folded, folded_reference = fold_quotation(reply), fold_quotation(reference)
-    others = [item for item in find_quotations(reply) if str(item.readings[0].value) not in folded_reference]
+    rivals = [item for item in find_quotations(reply) if str(item.readings[0].value) not in folded_reference]
     findings: list[Finding] = []
     for fact in expected:
         if str(fact.readings[0].value) in folded:
             findings.append(Finding(fact, "found"))
-        elif others:
-            findings.append(Finding(fact, "contradicted", others.pop(0)))
+        elif rivals:
+            findings.append(Finding(fact, "contradicted", rivals.pop(0)))
     return findings
