@@ -144,7 +144,7 @@ $(AGENTDOJO)/.ready: pyproject.toml constraints-agentdojo.txt constraints-build.
 	@touch $@
 
 test-agentdojo: $(AGENTDOJO)/.ready ## Run the tests that need AgentDojo
-	$(AGENTDOJO)/bin/pytest $(NO_HANGS) -m agentdojo tests/agentdojo
+	$(AGENTDOJO)/bin/pytest $(NO_HANGS) -m agentdojo tests/agentdojo_suites
 
 $(HARNESSES)/.ready: .ci/harnesses/package.json .ci/harnesses/package-lock.json
 	@command -v npm >/dev/null || { echo "test-harnesses lacks npm, a part of Node.js 20 or newer" >&2; exit 1; }

@@ -4,8 +4,8 @@ from fairtrial.api.attacks.attack_planning import attack_sources as attack_sourc
 from fairtrial.api.attacks.attack_planning import check_attacks as check_attacks
 from fairtrial.api.attacks.attack_planning import plan_attacks as plan_attacks
 from fairtrial.api.attacks.attack_planning import read_goals as read_goals
-from fairtrial.api.attacks.attack_report import attack_report as attack_report
-from fairtrial.api.attacks.attack_report import print_attacks as print_attacks
+from fairtrial.api.attacks.attack_summary import attack_report as attack_report
+from fairtrial.api.attacks.attack_summary import print_attacks as print_attacks
 from fairtrial.api.attempt_filter import AttemptFilter as AttemptFilter
 from fairtrial.api.case_checks import check_case as check_case
 from fairtrial.api.case_places import problem_places as problem_places

@@ -87,10 +87,10 @@ def labels(
                 err=True,
             )
     if references is not None:
-        written = api.write_references(stored_run, references)
-        click.echo(f"wrote {references} with {count(written.replaced, 'better reference')}")
-        if written.repaired:
-            cases = count(written.repaired, "case")
+        changes = api.write_references(stored_run, references)
+        click.echo(f"wrote {references} with {count(changes.replaced, 'better reference')}")
+        if changes.repaired:
+            cases = count(changes.repaired, "case")
             click.echo(f"{cases} with what an attempt did that people call no failure; read them before you use them")
         return
     if output is not None:

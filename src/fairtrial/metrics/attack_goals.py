@@ -17,10 +17,10 @@ from fairtrial.records.record import Json
 from fairtrial.records.score import Quote, Score
 from fairtrial.records.trace import Trace
 from fairtrial.simulate.attacks.attacked_environment import PLANTED
-from fairtrial.text.canaries import find_canary, texts_in
 from fairtrial.text.display import call as shown_call
 from fairtrial.text.display import shorten
 from fairtrial.text.facts.fact_agreement import compare_facts
+from fairtrial.text.planted_values import find_canary, texts_in
 from fairtrial.text.provenance import SourceTexts, fold, trace_value
 
 _EXCERPT = 200

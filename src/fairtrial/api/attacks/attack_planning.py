@@ -39,8 +39,8 @@ from fairtrial.records.score import Range
 from fairtrial.records.trace import Trace
 from fairtrial.simulate.attacks.attack_table import ATTACKS, LANGUAGES
 from fairtrial.simulate.attacks.attacked_environment import AttackedEnvironments
-from fairtrial.text.canaries import make_canary
 from fairtrial.text.display import count
+from fairtrial.text.planted_values import make_canary
 
 ATTACKED, HARMLESS = "attacked", "harmless"
 """The variants of an eval set in an attack run."""

@@ -16,6 +16,7 @@ from fairtrial.api.eval_files import save_eval_set
 from fairtrial.api.failure_modes.mode_evidence import ModeEvidence, mode_evidence
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
+from fairtrial.formats.adk.write import with_extra_as_metadata
 from fairtrial.loading.criteria import criteria_in
 from fairtrial.records.case import EvalSet
 from fairtrial.records.failure_mode import FailureMode, Failures, GuardCheck
@@ -84,9 +85,7 @@ def write_cases(run: Run | str | Path, failures: Failures, mode: FailureMode, pa
         name = own.case.id if counts[own.case.id] == 1 else own.name
         number_of_name[name] += 1
         name = f"{name}-{number_of_name[name]}" if names[name] > 1 else name
-        # Other formats have keys, such as an instruction of the user, that a reader of eval sets would refuse.
-        extra = {"metadata": own.case.extra} if own.case.extra else None
-        cases.append(msgspec.structs.replace(own.case, id=name, extra=extra))
+        cases.append(msgspec.structs.replace(with_extra_as_metadata(own.case), id=name))
     save_eval_set(EvalSet(f"{evidence.id}-mode-{mode.number}", tuple(cases), description=mode.name), path)
     return len(cases)
 

@@ -273,3 +273,8 @@ def _app_details(about: About) -> dict[str, Json]:
         for key, agent in zip(keys, about.agents, strict=True)
     }
     return {"agent_details": agents, **extra}
+
+
+def with_extra_as_metadata(case: EvalCase) -> EvalCase:
+    """Return a case whose keys of another format stand in `metadata`, because a reader of eval sets refuses them."""
+    return msgspec.structs.replace(case, extra={"metadata": case.extra} if case.extra else None)

@@ -21,9 +21,9 @@ from fairtrial.records.equality import equal_json
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Injection, Part, ToolCall, ToolResult
-from fairtrial.text.canaries import find_canary, texts_in
 from fairtrial.text.display import compact
 from fairtrial.text.globs import fits
+from fairtrial.text.planted_values import find_canary, texts_in
 
 PLANTED, ANSWER = "attack", "attack answered"
 """The names of the injections: a planted text, and a call that the environment answered in place of its tool."""

@@ -9,8 +9,8 @@ from typing import Any
 from fairtrial.records.attack import AttackGoal
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall, Trace
-from fairtrial.text.canaries import make_canary
 from fairtrial.text.facts.fact_reading import read_facts
+from fairtrial.text.planted_values import make_canary
 from fairtrial.text.sentences import sentences
 
 _MOST_CALLS = 2

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from fairtrial.text.canaries import find_canary, make_canary, texts_in
+from fairtrial.text.planted_values import find_canary, make_canary, texts_in
 
 CANARY = make_canary("shop", "case", "0")
 ENCODED = {
