@@ -132,7 +132,6 @@ def fairtrial() -> None:
     \b
     fairtrial run evals/ --agent shop.agent:reply
     fairtrial COMMAND --help    options; --help-all lists rare ones; --version
-
     Exit codes: 0 passed, 1 failed, 3 unscored, 2 usage, 4 store, 130 interrupt.
     """  # noqa: D301  (click's own mark against wrapping)
 

@@ -31,7 +31,7 @@ from fairtrial.planned_case import PlannedCase
 from fairtrial.protocols import RefusesEnvironment
 from fairtrial.records.attack import AttackGoal, AttackPlace, GoalKind, PlantedAttack
 from fairtrial.records.case import EvalCase
-from fairtrial.records.decoding import convert
+from fairtrial.records.decoding import convert, json_decoder
 from fairtrial.records.keys import digest_bytes
 from fairtrial.records.record import Json
 from fairtrial.records.result import Criterion, Verdict
@@ -99,7 +99,7 @@ def check_attacks(choice: AttackChoice) -> None:
 def read_goals(path: Path) -> tuple[AttackGoal, ...]:
     """Return the goals in a file: an array of objects with `kind`, `tool`, `args` and so on. Raises UsageError."""
     try:
-        goals = msgspec.json.decode(path.read_bytes(), type=tuple[AttackGoal, ...])
+        goals = json_decoder(tuple[AttackGoal, ...]).decode(path.read_bytes())
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     except (msgspec.DecodeError, RecursionError) as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fairtrial.records.decoding import json_decoder
 from fairtrial.reports.views.view_rows import group_text, measure_seconds
 
 if TYPE_CHECKING:
@@ -63,12 +64,12 @@ def _measure_usage(store: Store, run_id: str, column: str) -> Iterator[tuple[int
                 yield position, seconds
     elif column in ("tokens", "cost"):
         for position, _, content in store.bodies_with(run_id, "", of_results=True):
-            usage = msgspec.json.decode(content, type=_Usage)
+            usage = json_decoder(_Usage).decode(content)
             if column == "tokens":
                 counts = [own for name in ("input_tokens", "output_tokens") if (own := (usage.usage or {}).get(name))]
             else:
                 usages = (usage.judge, usage.simulator, usage.environment)
-                counts = [own.cost for own in usages if own is not None and own.cost is not None]  # type: ignore[misc]
+                counts = [own.cost for own in usages if own is not None and own.cost is not None]
             if counts:
                 yield position, sum(counts)
 
