@@ -66,12 +66,14 @@ def _measure_usage(store: Store, run_id: str, column: str) -> Iterator[tuple[int
         for position, _, content in store.bodies_with(run_id, "", of_results=True):
             usage = json_decoder(_Usage).decode(content)
             if column == "tokens":
-                counts = [own for name in ("input_tokens", "output_tokens") if (own := (usage.usage or {}).get(name))]
+                numbers: list[float] = [
+                    own for name in ("input_tokens", "output_tokens") if (own := (usage.usage or {}).get(name))
+                ]
             else:
                 usages = (usage.judge, usage.simulator, usage.environment)
-                counts = [own.cost for own in usages if own is not None and own.cost is not None]
-            if counts:
-                yield position, sum(counts)
+                numbers = [own.cost for own in usages if own is not None and own.cost is not None]
+            if numbers:
+                yield position, sum(numbers)
 
 
 def arrange(positions: Sequence[int], keys: Mapping[int, SortKey], *, downwards: bool) -> list[int]:
