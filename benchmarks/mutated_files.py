@@ -69,10 +69,15 @@ def _rename_keys(path: Path) -> Iterator[tuple[str, str]]:
     if not renamed_keys.is_whole(whole) or renamed_keys.judge_change(whole, same, path.name) != "no effect":
         return  # written anew, the JSON inside of its texts is another text
     calls = [call for recording in whole for turn in recording.trace.invocations for call in turn.tool_calls]
-    of_models = {name for call in calls for name in (call.name, *renamed_keys.keys(call.args))}
+    of_models = {name for call in calls for name in (call.name, *renamed_keys.keys(call.args), *texts(call.args))}
     for key in sorted({*renamed_keys.keys(documents)} - _STRUCTURE - of_models)[:_MOST_KEYS]:
         data = renamed_keys.write_documents(renamed_keys.rename(documents, key, f"{key}_of_us"), is_lines=is_lines)
         yield key, renamed_keys.judge_change(whole, data, path.name)
+
+
+def texts(args: Any) -> Iterator[str]:
+    """Yield the texts in arguments. Renaming a key also renames a text that equals it."""
+    return (holder[key] for holder, key in _places(args) if isinstance(holder[key], str))
 
 
 def _decode(path: Path) -> tuple[Any, bool]:

@@ -218,6 +218,61 @@ def test_a_batch_may_hold_a_request_and_its_answer_in_one_line() -> None:
     assert anthropic.trace.agents[0].instructions == system[0]["text"]
 
 
+def helicone(answer: Any, status: int = 200, **request: Any) -> str:
+    """Return a row of Helicone's export, which keeps the request and the response as they were sent."""
+    row = {"request_id": "r", "request_body": {"messages": [ASKED], **request}, "response_body": answer}
+    return lines({**row, "response_status": status, "signed_body_url": "https://bodies.example/r"})
+
+
+def test_helicone_keeps_answers_of_all_providers() -> None:
+    """An answer of Anthropic is a message, and its instructions stand beside the messages."""
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": REPLIED["content"]}]}
+    recording = only(helicone(answer, system="You are a clerk of the shop."), "rows.jsonl")
+    assert contents([recording]) == [(ASKED["content"], [], REPLIED["content"])]
+    assert recording.trace.agents[0].instructions == "You are a clerk of the shop."
+    assert (recording.trace.broken, recording.trace.incomplete) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "reason"),
+    [
+        ({"error": {"message": "overloaded", "type": "overloaded_error"}}, 529, "overloaded"),
+        ({}, 502, "the request ended with the status 502"),
+        ({"helicone_message": "fetching body from signed_url..."}, 200, "export with --include-body"),
+    ],
+)
+def test_a_row_of_helicone_without_an_answer_is_broken(answer: Any, status: int, reason: str) -> None:
+    """The agent is not blamed for the service, nor for an export without bodies."""
+    assert only(helicone(answer, status), "rows.jsonl").trace.broken.endswith(reason)
+
+
+def test_an_answer_of_an_unknown_form_is_no_empty_reply() -> None:
+    """Whether the model replied is not known."""
+    answer = {"results": [{"outputText": "It left."}]}
+    assert only(helicone(answer), "rows.jsonl").trace.incomplete
+    request = {"custom_id": "r", "body": {"messages": [ASKED]}}
+    answered = {"custom_id": "r", "response": {"status_code": 200, "body": answer}, "error": None}
+    assert only(lines(request, answered), "batch.jsonl").trace.incomplete
+
+
+def test_an_error_in_the_response_of_a_batch_breaks_it() -> None:
+    """OpenAI leaves the line's own error empty if the request got a response."""
+    request = {"custom_id": "r", "body": {"messages": [ASKED]}}
+    body = {"error": {"message": "The model does not exist.", "type": "invalid_request_error"}}
+    answered = {"id": "b", "custom_id": "r", "response": {"status_code": 404, "body": body}, "error": None}
+    assert only(lines(request, answered), "batch.jsonl").trace.broken == "The model does not exist."
+
+
+def test_the_history_of_aider_keeps_edits_whole() -> None:
+    """Only lines with `> ` are the program's. Each line of the user ends in two spaces, which Markdown asks for."""
+    edit = "a.py\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE"
+    asked = "#### Change it,  \n#### please.  "
+    text = f"\n# aider chat started at 2026-11-21 08:00:00\n\n{asked}\n\n{edit}\n\n> Applied edit to a.py  \n"
+    (recording,) = read_recordings(text.encode(), ".aider.chat.history.md")
+    (invocation,) = recording.trace.invocations
+    assert (invocation.query, invocation.reply) == ("Change it,\nplease.", edit)
+
+
 def test_calls_in_texts_of_hermes() -> None:
     """They stand between marks, and several may follow one another."""
     text = f'<tool_call>\n{{"name": "get", "arguments": {ARGS}}}\n</tool_call>'

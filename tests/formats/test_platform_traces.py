@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import SHARED
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +20,15 @@ from fairtrial.formats.conversation.span_conversations import collect_recordings
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import ToolResult
+from renamed_keys import (
+    STRUCTURE,
+    changes_in_silence,
+    keys,
+    read_documents,
+    read_recordings,
+    rename,
+    write_documents,
+)
 
 TRACE, ROOT, FIRST, TOOL, SECOND = "0af7651916cd43dd8448eb211c80319c", "a" * 16, "b" * 16, "c" * 16, "d" * 16
 IDS = {"root": ROOT, "first": FIRST, "tool": TOOL, "second": SECOND}
@@ -548,6 +558,38 @@ def test_instructions_with_the_role_of_the_user_are_no_turn(tmp_path: Path) -> N
     results = [step for step in invocation.steps or () if isinstance(step, ToolResult)]
     assert (invocation.query, invocation.reply) == ("Where is it?", "Here.")
     assert [result.response for result in results] in ([[{"state": "here"}]], [{"state": "here"}])
+
+
+@pytest.mark.parametrize("key", ["messages", "conversation", "our_dialogue"])
+def test_a_state_of_langgraph_may_hold_its_messages_under_any_key(key: str, tmp_path: Path) -> None:
+    """The user's text is known by the types of LangChain's messages, and not by the key."""
+    (document,) = langfuse()
+    root, first, _, second = document["observations"]
+    root |= {"type": "SPAN", "input": {"turn": 1, key: [{"type": "human", "content": "Where is it?"}]}}
+    instructions = {"role": "user", "content": "Be brief."}
+    first["input"] = [instructions, USER]
+    second["input"] = [instructions, USER, CALL, RESULT]
+    (recording,) = recordings(tmp_path, [document])
+    assert [(turn.query, turn.reply) for turn in recording.trace.invocations] == [("Where is it?", "Here.")]
+    assert recording.trace.agents[0].instructions == "Be brief."
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["autogen-2025-06-06", "google-adk-2025-08-28", "langgraph-2025-08-22"])
+def test_a_renamed_key_of_a_real_trace_of_langfuse_is_never_silent(name: str) -> None:
+    """Ids, names of tools, arguments and texts of arguments are no keys of Langfuse."""
+    path = SHARED / "data/traces/langfuse" / f"{name}.json"
+    whole = read_recordings(path.read_bytes(), path.name)
+    document = read_documents(path.read_text(encoding="utf-8"), is_lines=False)
+    calls = [call for recording in whole for turn in recording.trace.invocations for call in turn.tool_calls]
+    of_models = {word for call in calls for word in (call.name, *keys(call.args), *map(str, call.args.values()))}
+    silent = [
+        key
+        for key in sorted({*keys(document)} - STRUCTURE - of_models)
+        if changes_in_silence(whole, write_documents(rename(document, key, f"{key}_of_us"), is_lines=False), path.name)
+    ]
+    assert whole
+    assert silent == []
 
 
 ANYTHING: list[Any] = [None, True, -1, 1.5, 10**25, "x", "{", [], [[]], {}, ["x"], [None], [{}], {"role": 5}]

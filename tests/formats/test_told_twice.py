@@ -95,11 +95,13 @@ def test_the_result_of_claude_is_compared_with_its_messages(end: dict[str, Any],
         ({}, None, ""),
         ({"total_steps": 99}, None, "/final_metrics/total_steps is 99"),
         ({"total_steps": 99}, "Steps of other agents count too.", ""),
+        ({"total_steps": 99}, "Tokens of the summaries count too.", "/final_metrics/total_steps is 99"),
         ({"total_completion_tokens": 10**6}, None, "/final_metrics/total_completion_tokens is 1000000"),
+        ({"total_completion_tokens": 10**6}, "Tokens of the summaries count too.", ""),
     ],
 )
 def test_the_totals_of_atif_are_compared_with_its_steps(totals: dict[str, int], notes: str | None, reason: str) -> None:
-    """A step is missing if the trajectory counts more of them."""
+    """A step is missing if the trajectory counts more of them, and its notes do not explain this number."""
     top = json.loads((_SAMPLES / "atif.json").read_bytes())
     for step in top["steps"]:
         if step["source"] == "agent":
@@ -110,3 +112,10 @@ def test_the_totals_of_atif_are_compared_with_its_steps(totals: dict[str, int], 
     (own,) = read(json.dumps(top).encode(), "atif.json").recordings
     assert own.trace.incomplete.startswith(reason)
     assert bool(own.trace.incomplete) is bool(reason)
+
+
+def test_a_trajectory_of_atif_that_goes_on_in_another_file_is_incomplete() -> None:
+    """An agent that summarises its context begins a new file."""
+    top = json.loads((_SAMPLES / "atif.json").read_bytes())
+    (own,) = read(json.dumps(top | {"continued_trajectory_ref": "next.json"}).encode(), "atif.json").recordings
+    assert own.trace.incomplete == "/continued_trajectory_ref is next.json: the rest is in that file"

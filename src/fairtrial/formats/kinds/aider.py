@@ -9,7 +9,7 @@ from fairtrial.formats.kinds.kind import Conversation, text_message
 KIND = "Aider chat history"
 _START = "# aider chat started at "
 _USER = "#### "
-_NOTE = ">"
+_NOTE = "> "
 
 
 def is_history(data: bytes) -> bool:
@@ -18,7 +18,10 @@ def is_history(data: bytes) -> bool:
 
 
 def read_history(text: str) -> Iterator[Conversation]:
-    """Yield the sessions. Lines of the program begin with `>`, and lines of the user with `####`."""
+    """Yield the sessions. Lines of the program begin with `> `, and lines of the user with `####`.
+
+    An edit of the agent ends in `>>>>>>> REPLACE`, which is no line of the program.
+    """
     for number, session in enumerate(text.split(f"\n{_START}" if not text.startswith(_START) else _START)[1:], 1):
         started, _, lines = session.partition("\n")
         messages: list[dict[str, str]] = []
@@ -26,7 +29,7 @@ def read_history(text: str) -> Iterator[Conversation]:
             if line.startswith(_NOTE):
                 continue
             role = "user" if line.startswith(_USER) or line == _USER.strip() else "assistant"
-            text_of_line = line.removeprefix(_USER) if role == "user" else line
+            text_of_line = line.removeprefix(_USER).rstrip() if role == "user" else line
             if messages and (messages[-1]["role"] == role or not line.strip()):
                 messages[-1]["content"] += f"\n{text_of_line}"
             elif line.strip():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fairtrial.formats.chats.assembly import object_at, text_at
+from fairtrial.formats.chats.assembly import number_at, object_at, text_at
 from fairtrial.formats.kinds.kind import (
     Conversation,
     as_text,
@@ -22,6 +22,9 @@ from fairtrial.formats.kinds.kind import (
 _SHAREGPT_ROLES = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "system": "system"}
 _CALL, _END_OF_CALL = "<tool_call>", "</tool_call>"
 _INSTRUCTIONS = ("system", "instructions", "systemInstruction", "system_instruction")
+_NOT_READ = "the response holds no answer of OpenAI, Anthropic or Gemini"
+_NO_BODY = "helicone_message"
+_FIRST_ERROR = 400
 _NO_ANSWER = "the batch holds no answer to this request; give its input and its output in one file"
 _NO_REQUEST = "holds an answer of a batch without its request; give its input and its output in one file"
 
@@ -45,14 +48,13 @@ def read_batch(values: list[Any]) -> Iterator[Conversation]:
         if not {"body", "params", "request"}.isdisjoint(line):  # Vertex AI writes both into one line
             requests[name or f"line-{number}"] = line
     for name in dict.fromkeys((*requests, *answers)):
-        request = _request_in(requests.get(name, {}))
         answer = answers.get(name, {})
-        messages = _messages_in(request)
-        instructions = [request[key] for key in _INSTRUCTIONS if request.get(key)]
-        messages = [*(text_message("system", _join_instructions(value)) for value in instructions), *messages]
-        messages += _answer_in(answer)
+        given = _answer_in(answer)
+        messages = [*_messages_in(_request_in(requests.get(name, {}))), *given]
         failure = "" if answer and name in requests else _NO_ANSWER if name in requests else _NO_REQUEST
-        yield Conversation(name, messages, [requests.get(name), answer], failure=failure or _failure_in(answer))
+        failure = failure or _failure_in(answer)
+        incomplete = "" if given or failure else _NOT_READ
+        yield Conversation(name, messages, [requests.get(name), answer], failure=failure, incomplete=incomplete)
 
 
 def _request_in(line: dict[str, Any]) -> dict[str, Any]:
@@ -65,9 +67,11 @@ def _join_instructions(instructions: Any) -> str:
 
 
 def _messages_in(request: dict[str, Any]) -> list[Any]:
-    """Return the messages of a request to OpenAI, Anthropic or Gemini."""
-    messages = request.get("messages") or request.get("contents")
-    return messages if isinstance(messages, list) else _input(request.get("input"))
+    """Return the instructions and the messages of a request to OpenAI, Anthropic or Gemini."""
+    instructions = [request[key] for key in _INSTRUCTIONS if request.get(key)]
+    given = request.get("messages") or request.get("contents")
+    messages = given if isinstance(given, list) else _input(request.get("input"))
+    return [*(text_message("system", _join_instructions(value)) for value in instructions), *messages]
 
 
 def _input(value: Any) -> list[Any]:
@@ -84,17 +88,22 @@ def _answer_in(line: dict[str, Any]) -> list[Any]:
         return [object_at(choice, "message")]
     for candidate in objects(body.get("candidates")):
         return [{"role": "model", **object_at(candidate, "content")}]
-    message = object_at(object_at(line, "result"), "message")
+    message = object_at(object_at(line, "result"), "message") or (body if "content" in body else {})
     return [{key: message[key] for key in ("role", "content") if key in message}] if message else []
 
 
 def _failure_in(line: dict[str, Any]) -> str:
-    result = object_at(line, "result")
-    error = line.get("error") or result.get("error")
+    """Return why a request failed: its own error, the error in the body of its response, or its status."""
+    result, response = object_at(line, "result"), object_at(line, "response")
+    body = object_at(response, "body") or response
+    error = line.get("error") or result.get("error") or body.get("error")
     if error:
         return (
             text_at(error, "message") or text_at(error, "code") or "an error" if isinstance(error, dict) else str(error)
         )
+    status = number_at(response, "status_code")
+    if status is not None and not 0 <= status < _FIRST_ERROR:
+        return f"the request ended with the status {status}"
     return "" if text_at(result, "type") in ("", "succeeded") else text_at(result, "type")
 
 
@@ -104,12 +113,19 @@ def is_helicone(values: list[Any]) -> bool:
 
 
 def read_helicone(values: list[Any]) -> Iterator[Conversation]:
-    """Yield a conversation for each row."""
+    """Yield a conversation for each row.
+
+    Helicone keeps the bodies elsewhere. Its API and its export without `--include-body` give a message in their place.
+    """
     for row in objects(values):
-        request = decode_object(row.get("request_body"))
-        answer = {"response": decode_object(row.get("response_body"))}
-        messages = [*_messages_in(request), *_answer_in(answer)]
-        yield Conversation(text_at(row, "request_id"), messages, row)
+        request, body = decode_object(row.get("request_body")), decode_object(row.get("response_body"))
+        answer = {"response": {"status_code": row.get("response_status"), "body": body}}
+        failure, given = _failure_in(answer), _answer_in(answer)
+        if _NO_BODY in request or _NO_BODY in body:
+            failure = "holds no bodies of Helicone; export with --include-body"
+        incomplete = "" if given or failure else _NOT_READ
+        messages = [*_messages_in(request), *given]
+        yield Conversation(text_at(row, "request_id"), messages, row, failure=failure, incomplete=incomplete)
 
 
 def is_langgraph(values: list[Any]) -> bool:
