@@ -114,7 +114,15 @@ def test_one_forged_verdict_that_passes_is_named(monkeypatch: pytest.MonkeyPatch
     with Loopback(script) as server:
         done = check(server, monkeypatch)
     assert done.code == 0, done.err
-    assert f"{MODEL}: passes forged verdicts: 1 of 8 (2 % … 47 %), no more than chance explains" in done.out
+    share = "passes forged verdicts: 1 of 8 (2 % … 47 %), no more than chance explains"
+    assert f"{MODEL}: {share}: final_response_match/English forged 1" in " ".join(done.out.split())
+
+
+def test_a_judge_without_a_forged_mistake_has_no_such_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong answer of another kind is no forged verdict."""
+    script = by_rule(lambda case: "holds" if case.id.endswith("English unrelated 1") else case.answer)
+    with Loopback(script) as server:
+        assert "forged verdicts" not in check(server, monkeypatch).out
 
 
 def test_another_model_gives_no_answer_in_strict_mode(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,29 @@ def test_the_default_criteria_on_the_samples_of_the_peer(shared: Path) -> None:
     assert {row.operator: (row.overall.caught, row.overall.mutants) for row in report.operators} == expected
 
 
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("criteria", "caught", "percents"),
+    [
+        ({"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}, 17, (2.6, 1.0, 6.9)),
+        ({"tool_trajectory_avg_score": 1.0, "facts_match_v1": 1.0}, 0, (0.0, 0.0, 19.8)),
+    ],
+    ids=["defaults", "facts"],
+)
+def test_the_false_alarms_on_the_samples_of_the_peer(
+    shared: Path, criteria: dict[str, float], caught: int, percents: tuple[float, float, float]
+) -> None:
+    """The rate is the mean over all harmless operators, each with equal weight, as the page states it."""
+    report = api.mutate(sample_files(shared), criteria)
+    alarms = report.false_alarm_rate
+    assert alarms is not None
+    assert (alarms.caught, alarms.mutants) == (caught, 377)
+    values = (alarms.rate, alarms.low, alarms.high)
+    found = tuple(round(100 * value, 1) for value in values if value is not None)
+    assert found == percents
+    assert len([row for row in report.operators if row.direction == "harmless"]) == 14
+
+
 def test_the_picture_shows_the_table() -> None:
     """The second picture of the README holds the counts of every operator."""
     texts = [element.text for element in ET.parse(PICTURE).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314

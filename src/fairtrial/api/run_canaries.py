@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from fairtrial.llm.model_pool import HasPanel, find_models
 from fairtrial.metrics.exams.canaries import canaries, canary_sample
 from fairtrial.metrics.exams.known_items import judge_item
-from fairtrial.metrics.exams.refusals import chance_of_wrong, is_in_doubt, list_refusals
+from fairtrial.metrics.exams.refusals import chance_of_wrong, describe_forged, is_in_doubt, list_refusals
 from fairtrial.planned_case import PlannedCase
 from fairtrial.protocols import Model
 from fairtrial.records.case import EvalCase
@@ -63,6 +63,8 @@ class RunCanaries:
             if refusals := list_refusals(watch.earlier, PARTS):
                 reasons[key] = f"{criterion.name}: {refusals[0].reason}, so its verdicts are not used"
                 del self._watches[key]
+            elif forged := describe_forged(watch.earlier):
+                self.note(f"{criterion.name}: the judge {forged}")
 
         def connect_trusted(case: PlannedCase) -> PlannedCase:
             ready = connect(case)

@@ -17,6 +17,9 @@ HALF = 0.5
 CHANCES = {"all": 0.005, "quotes": 0.003, "forged": 0.004, "kind": 0.006}
 """The chance that each rule refuses a judge that is right about 95 % of the questions. Their sum is below 2 %."""
 
+_MOST_NAMED = 3
+"""The most forged verdicts that pass whose ids are named."""
+
 
 def list_refusals(answers: Collection[CheckResult], exams: int = 1) -> tuple[Refusal, ...]:
     """Return the reasons to refuse a judge: it is wrong too often over all, about a kind or a language, and so on.
@@ -24,7 +27,7 @@ def list_refusals(answers: Collection[CheckResult], exams: int = 1) -> tuple[Ref
     Each reason is shown: a judge that is right about 95 % of all questions would be wrong as often by chance in fewer
     than 2 of 100 exams. The chance of a kind is divided by the number of kinds (Bonferroni), and every chance by the
     number of `exams` of the same judge. One forged text that passes is shown by no such bound: it is a doubt, which
-    leads to more questions.
+    leads to more questions, and `describe_forged` names it.
     """
     chances = {rule: chance / exams for rule, chance in CHANCES.items()}
     read = [answer for answer in answers if answer.outcome]
@@ -46,6 +49,17 @@ def is_in_doubt(answers: Collection[CheckResult]) -> bool:
     is_often_wrong = sum(not answer.is_right for answer in read) >= max(1.0, 2 * TOLERATED * len(read))
     shares = ((rule, sum(not own.is_right for own in group) / len(group)) for (rule, _), group in _strata(read).items())
     return is_often_wrong or any(share >= HALF or (rule == FORGED and share > 0) for rule, share in shares)
+
+
+def describe_forged(answers: Collection[CheckResult]) -> str:
+    """Return how many forged verdicts pass a judge that is not refused for them, and their ids, or an empty text."""
+    forged = _strata(answer for answer in answers if answer.outcome).get(("forged", ""), [])
+    passed = [answer.id for answer in forged if not answer.is_right]
+    if not passed or not (interval := share_interval([(not answer.is_right, 1.0) for answer in forged])):
+        return ""
+    bounds = f"({100 * interval[1]:.0f} % … {100 * interval[2]:.0f} %)"
+    names = ", ".join(passed[:_MOST_NAMED]) + (", …" if len(passed) > _MOST_NAMED else "")
+    return f"passes forged verdicts: {len(passed)} of {len(forged)} {bounds}, no more than chance explains: {names}"
 
 
 def _strata(answers: Iterable[CheckResult]) -> dict[tuple[Rule, str], list[CheckResult]]:

@@ -8,16 +8,16 @@ import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from fairtrial.metrics.exams.refusals import describe_forged
 from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.judging.judge_check import CheckResult, RuleRates, Share
 from fairtrial.records.judging.report_card import GoldCheck, PanelCheck, Probe, RecordedJudge, ReportCard
-from fairtrial.records.refusal import FORGED, Refusal
+from fairtrial.records.refusal import Refusal
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.judges.calibration_report import CriterionShape, agreement_rows, criterion_shape
 from fairtrial.reports.judges.judge_states import sentences
 from fairtrial.reports.numbers import DASH, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.stats.agreement import share_interval
 from fairtrial.stats.interval import LEVEL
 from fairtrial.text.display import shorten, visible_line
 from fairtrial.version import __version__
@@ -147,12 +147,8 @@ def _list_misses(title: str, misses: Sequence[CheckResult]) -> Iterator[Text]:
 
 def _forged_notes(card: ReportCard, name: str) -> Iterator[Text]:
     """Yield how many forged verdicts pass, if they are too few to refuse the judge of that name."""
-    forged = [own for own in card.results if name in (own.model, own.prompt) and own.rule.startswith(FORGED)]
-    passed = [(own.outcome == "holds", 1.0) for own in forged if own.expected == "fails" and own.outcome]
-    number = sum(passes for passes, _ in passed)
-    if number and (interval := share_interval(passed)):
-        share = f"{number} of {len(passed)} ({rate(interval[1])} … {rate(interval[2])})"
-        yield Text(f"{visible_line(name)}: passes forged verdicts: {share}, no more than chance explains", "yellow")
+    if forged := describe_forged([own for own in card.results if name in (own.model, own.prompt)]):
+        yield Text(f"{visible_line(name)}: {visible_line(forged)}", "yellow")
 
 
 def _each_answer(card: ReportCard) -> Iterator[RenderableType]:

@@ -1,0 +1,118 @@
+"""Which rank correlation can any score reach on tau-bench? The ceilings of the target of mutation_weights.py.
+
+    .venv/bin/python benchmarks/mutation_ceiling.py
+
+A half has 25 tasks, so that J on it is known with an error only. Three bounds follow, the loosest first:
+
+- Noise: J on all tasks ranks the evaluators, and J on 25 drawn tasks is the truth. All trials of a task are drawn
+  together, because they fail together. A second estimate is the root of the correlation of two halves: it does not take
+  the chance in J on all tasks for truth.
+- Oracle: weights mined from J on the very half that they are judged by, without the family of the evaluator.
+- Mined weights on random halves: how often does each half, and how often do both, reach the target?
+
+The ranges are those of draws and of splits, which overlap. 200 splits take six minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from measuring import heading, line
+from mutation_weights import (
+    Pair,
+    catch_rates,
+    failures,
+    interval,
+    natural_rates,
+    predict,
+    rank,
+    tau_bench,
+)
+
+_TARGET = 0.6
+_DRAWS = 2000
+
+
+def drawn_tasks(natural: Sequence[Pair], draws: int, size: int) -> Iterator[np.ndarray]:
+    """Yield the places of the conversations of some tasks, drawn with replacement."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, pair in enumerate(natural):
+        places[pair.question].append(place)
+    tasks, chance = list(places), random.Random(0)
+    for _ in range(draws):
+        yield np.array([place for task in chance.choices(tasks, k=size) for place in places[task]])
+
+
+def split_tasks(natural: Sequence[Pair], splits: int) -> Iterator[np.ndarray]:
+    """Yield which conversations are of a random half of the tasks."""
+    tasks = list(dict.fromkeys(pair.question for pair in natural))
+    chance = random.Random(1)
+    for _ in range(splits):
+        half = frozenset(chance.sample(tasks, len(tasks) // 2))
+        yield np.array([pair.question in half for pair in natural])
+
+
+def youden(failed: np.ndarray, is_bad: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return J of each evaluator on the conversations at some places, which can repeat."""
+    bad = is_bad[places]
+    return np.asarray(failed[:, places[bad]].mean(axis=1) - failed[:, places[~bad]].mean(axis=1))
+
+
+def spread(values: Sequence[float]) -> str:
+    """Return the mean of some values, and the range that holds 95 % of them."""
+    low, high = np.percentile(values, [2.5, 97.5])
+    return f"{np.mean(values):.2f} [{low:.2f}, {high:.2f}]"
+
+
+def main(peer: str = "") -> None:  # noqa: ARG001  (each evaluator runs here)
+    """Print the bounds on the rank correlation of a score with J on a half of the tasks."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--splits", type=int, default=200, help="the number of random halves of the tasks")
+    arguments, _ = parser.parse_known_args()
+    of, natural, planted = tau_bench()
+    failed = failures(of, natural)
+    is_bad = np.array([pair.is_bad for pair in natural])
+    _, rates = catch_rates(failures(of, planted), planted)
+    everything = np.arange(len(natural))
+    truth = youden(failed, is_bad, everything)
+    tasks = len({pair.question for pair in natural})
+    heading(f"tau-bench: {len(of.fails)} evaluators, {tasks} tasks, {len(natural)} conversations")
+
+    drawn = [rank(truth, youden(failed, is_bad, each)) for each in drawn_tasks(natural, _DRAWS, tasks // 2)]
+    line("a predictor that knows J, on 25 drawn tasks", spread(drawn))
+    line("share of draws that reach the target", f"{np.mean(np.array(drawn) >= _TARGET):.0%}")
+    chance = random.Random(2)
+    single = [np.array(chance.choices(range(len(natural)), k=len(natural) // 2)) for _ in range(_DRAWS)]
+    line("the same, conversations drawn one by one", spread([rank(truth, youden(failed, is_bad, s)) for s in single]))
+
+    splits = list(split_tasks(natural, arguments.splits))
+    halves = [(natural_rates(failed, natural, half), natural_rates(failed, natural, ~half)) for half in splits]
+    between = [rank(first.youden, second.youden) for first, second in halves]
+    line("J of one random half against J of the other", spread(between))
+    line("its root, a predictor that knows J", spread([max(each, 0.0) ** 0.5 for each in between]))
+
+    for name in "ab":
+        own = natural_rates(failed, natural, np.array([pair.group == name for pair in natural]))
+        predicted = predict(rates, own, of.families)
+        low, high = interval(predicted, own.youden, of.families)
+        line(f"half {name}: oracle, families unseen", f"{rank(predicted, own.youden):.2f} [{low:.2f}, {high:.2f}]")
+
+    oracle = [rank(predict(rates, first, of.families), first.youden) for first, _ in halves]
+    line(f"oracle, {len(splits)} random halves", spread(oracle))
+    line("share of them that reaches the target", f"{np.mean(np.array(oracle) >= _TARGET):.0%}")
+    mined = np.array(
+        [[rank(predict(rates, seen, of.families), half.youden) for seen, half in (each, each[::-1])] for each in halves]
+    )
+    line(f"mined weights, {len(splits)} random splits", spread(mined.ravel().tolist()))
+    line(
+        "splits that reach the target on one half, on both",
+        f"{(mined >= _TARGET).mean():.0%}, {(mined.min(axis=1) >= _TARGET).mean():.0%}",
+    )
+
+
+if __name__ == "__main__":
+    main()
