@@ -401,7 +401,7 @@ def test_a_mistake_in_a_factory_ends_the_run() -> None:
 
 
 @pytest.mark.agents
-def test_a_graph_that_holds_no_messages_ends_the_run() -> None:
+def test_a_graph_without_a_field_for_the_text_ends_the_run() -> None:
     """The schema of the first graph tells it, before any message is sent."""
     pytest.importorskip("langgraph.graph")
     from typing import TypedDict
@@ -409,7 +409,8 @@ def test_a_graph_that_holds_no_messages_ends_the_run() -> None:
     from langgraph.graph import END, START, StateGraph
 
     class Essay(TypedDict):
-        topic: str
+        title: str
+        author: str
 
     made = []
 
@@ -422,7 +423,7 @@ def test_a_graph_that_holds_no_messages_ends_the_run() -> None:
         return builder.compile()
 
     vars(sys.modules[__name__])["factory"] = make
-    with pytest.raises(UsageError, match=r"must hold 'messages'.*has 'topic'"):
+    with pytest.raises(UsageError, match=r"must hold 'messages'.*its fields are 'title', 'author'"):
         fairtrial.evaluate(two_cases(), f"langgraph:{__name__}:factory", CRITERIA, concurrency=1)
     assert len(made) == 1
 
