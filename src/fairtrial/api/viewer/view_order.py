@@ -30,7 +30,7 @@ class _Usage(msgspec.Struct):
     """The part of a stored result with the usage of the attempt."""
 
     usage: dict[str, int] | None = None
-    judge: _Cost | None = None
+    judge_stats: tuple[_Cost | None, ...] | None = None
     simulator: _Cost | None = None
     environment: _Cost | None = None
 
@@ -67,7 +67,7 @@ def _measure_usage(store: Store, run_id: str, column: str) -> Iterator[tuple[int
             if column == "tokens":
                 counts = [own for name in ("input_tokens", "output_tokens") if (own := (usage.usage or {}).get(name))]
             else:
-                usages = (usage.judge, usage.simulator, usage.environment)
+                usages = (*(usage.judge_stats or ()), usage.simulator, usage.environment)
                 counts = [own.cost for own in usages if own is not None and own.cost is not None]  # type: ignore[misc]
             if counts:
                 yield position, sum(counts)
