@@ -2,7 +2,7 @@
 import { grouped, sorted } from "./order";
 import { attention, matches, type CaseChange } from "./rows";
 import { find, split, type Texts } from "./search";
-import type { CaseList, Group, Query, Source } from "./source";
+import { EVERYTHING, type CaseList, type Group, type Query, type Source } from "./source";
 import type { AttemptView, CaseRow, ComparisonView, ModesView, PageView, RunView } from "./view";
 
 const CHUNK = 100;
@@ -209,6 +209,10 @@ export class EmbeddedSource implements Source {
 
   async list(run: string, query: Query): Promise<CaseList> {
     return this.run(run).list(query);
+  }
+
+  async values(run: string, criterion: string): Promise<readonly Group[]> {
+    return (await this.list(run, { ...EVERYTHING, sort: `c.${criterion}`, group: true })).groups;
   }
 
   async row(run: string, position: number): Promise<CaseRow | undefined> {

@@ -1,4 +1,5 @@
 // The failure modes of a run: the largest and every new one first, each with an example and a filter of the cases.
+import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { usePage } from "./context";
 import { Estimate, IntervalPicture, Name } from "./marks";
@@ -22,9 +23,32 @@ export function useModes(): ModesView | null {
   return modes;
 }
 
-export function Modes() {
+/** What failed most, and what its repair would win, above everything else. */
+export function Lead({ modes }: { modes: ModesView | null }) {
   const { language, state, link } = usePage();
-  const modes = useModes();
+  const [worst] = [...(modes?.modes ?? [])].sort((a, b) => b.attempts - a.attempts || b.repaired - a.repaired);
+  if (!modes || !worst) return null;
+  const share = language.rate(worst.attempts / modes.failed_attempts);
+  const sentence = language.text("mostFailed", { attempts: worst.attempts, failed: modes.failed_attempts, share });
+  return (
+    <p class="lead">
+      {sentence.split("{mode}").map((text, place) => (
+        <Fragment key={place}>
+          {place > 0 && (
+            <a href={link({ query: { ...state.query, mode: String(worst.number) } })}>
+              <Name text={worst.name} />
+            </a>
+          )}
+          {text}
+        </Fragment>
+      ))}{" "}
+      {language.text("repairWins", { count: worst.repaired, cases: modes.failed_cases })}
+    </p>
+  );
+}
+
+export function Modes({ modes }: { modes: ModesView | null }) {
+  const { language, state, link } = usePage();
   const [showsAll, setAll] = useState(false);
   if (!modes || modes.failed_attempts === 0) return null;
   const largest = new Set(modes.largest);

@@ -147,6 +147,11 @@ export class ServerSource implements Source {
     return new List(found.positions, this.rowsOf(run), (found.groups ?? []).map(([key, count]) => ({ key, count })));
   }
 
+  async values(run: string, criterion: string): Promise<readonly Group[]> {
+    const found = await this.client.get<FoundCases>(`${pathOf(run)}/cases`, { sort: `c.${criterion}`, group: "yes" });
+    return (found.groups ?? []).map(([key, count]) => ({ key, count }));
+  }
+
   async row(run: string, position: number): Promise<CaseRow | undefined> {
     await this.rowsOf(run).load([position]);
     return this.rowsOf(run).get(position);

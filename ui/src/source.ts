@@ -65,6 +65,8 @@ export interface Source {
   /** The language that the page was made for, or "". */
   readonly language: string;
   list(run: string, query: Query): Promise<CaseList>;
+  /** The values of a criterion, each with its number of cases. The value of a case is the mean over its attempts. */
+  values(run: string, criterion: string): Promise<readonly Group[]>;
   /** The row of a case, which names its attempts. */
   row(run: string, position: number): Promise<CaseRow | undefined>;
   /** The position of the case with a name, or null. */

@@ -2,16 +2,19 @@
 import { Cases } from "./cases";
 import { usePage } from "./context";
 import { CountsBar, Estimate, IntervalPicture, Name, Verdict } from "./marks";
-import { Modes } from "./modes";
+import { Lead, Modes, useModes } from "./modes";
 import type { Interval } from "./numbers";
 import { Table } from "./table";
 import { Foreign } from "./text";
+import { MovableThreshold } from "./threshold";
 import type { CriterionView, ModelUsage, ProgressView, RunUsage, RunView } from "./view";
 
 export function Summary() {
   const { run, language } = usePage();
+  const modes = useModes();
   return (
     <>
+      <Lead modes={modes} />
       <Head run={run} />
       <section aria-labelledby="criteria-title">
         <h2 id="criteria-title">{language.text("criteria")}</h2>
@@ -19,7 +22,7 @@ export function Summary() {
         {run.clustered && <p class="note">{language.text("clustered")}</p>}
       </section>
       <PassK run={run} />
-      <Modes />
+      <Modes modes={modes} />
       <Cases />
     </>
   );
@@ -263,7 +266,7 @@ function Mean({ criterion }: { criterion: CriterionView }) {
   const { valid, possible } = criterion;
   return (
     <div class="estimate-cell">
-      <IntervalPicture estimate={criterion.mean} low={low} high={high} threshold={criterion.threshold} />
+      <MovableThreshold criterion={criterion} low={low} high={high} />
       <Estimate estimate={criterion.mean} threshold={criterion.threshold} unit={criterion.unit} />
       {possible && (
         <div class="muted">

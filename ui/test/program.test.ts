@@ -14,6 +14,7 @@ import { attention, isFlaky, matches, worstVerdict } from "../src/rows";
 import { find, split } from "../src/search";
 import { EVERYTHING } from "../src/source";
 import { format, moved, parse } from "../src/state";
+import { countPassed, rounded, wilson } from "../src/threshold";
 import { breakable, languageOf, pieces, visibleLine } from "../src/visible";
 import type { AttemptView, CaseRow, InvocationView } from "../src/view";
 
@@ -342,4 +343,25 @@ test("Markdown has blocks and emphasis, and no links", () => {
   for (const hostile of ["*".repeat(20000), "_a".repeat(20000), "`".repeat(20001), "|".repeat(20000) + "\n|-", "- ".repeat(20000)]) {
     assert.ok(JSON.stringify(blocksOf(hostile)).length > 0);
   }
+});
+
+test("the interval of a rate is Wilson's, as Newcombe prints it", () => {
+  // Newcombe, Statistics in Medicine 17 (1998), table I, method 3.
+  for (const [passed, total, low, high] of [[81, 263, 0.2553, 0.3662], [15, 148, 0.0624, 0.1605], [0, 20, 0, 0.1611], [1, 29, 0.0061, 0.1718]] as const) {
+    const interval = wilson(passed, total);
+    assert.deepEqual([interval.low!.toFixed(4), interval.high!.toFixed(4)], [low.toFixed(4), high.toFixed(4)]);
+  }
+  assert.deepEqual(wilson(0, 0), {});
+});
+
+test("a threshold is reached by a value that equals it, and a case without a value does not count", () => {
+  const values = [{ key: 0.2, count: 3 }, { key: 0.5, count: 4 }, { key: 1, count: 2 }, { key: null, count: 7 }];
+  assert.deepEqual(countPassed(values, 0.5, false), [6, 9]);
+  assert.deepEqual(countPassed(values, 0.5, true), [7, 9]);
+});
+
+test("a moved threshold has the decimals that its scale needs", () => {
+  assert.equal(rounded(0.7300000001, 0, 1), 0.73);
+  assert.equal(rounded(3.14159, 1, 5), 3.14);
+  assert.equal(rounded(1234.5, 0, 5000), 1230);
 });

@@ -36,7 +36,7 @@ _EXIT = {
     "unscored": exit_codes.UNSCORED,
     "informational": exit_codes.OK,
 }
-_DECIDED = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit_codes.UNSCORED}
+_DECISION_EXITS = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit_codes.UNSCORED}
 """The exit codes of claims. They replace the verdict of the run."""
 _SHOWN_WARNINGS = 20
 
@@ -203,7 +203,7 @@ class RunGate:
         decision = api.gate(run, self.claims, against=self.against, even_so=self.even_so, store=store)
         with reader_may_leave():
             api.print_gate(terminal, decision)
-        return _DECIDED[decision.verdict]
+        return _DECISION_EXITS[decision.verdict]
 
 
 @contextmanager
@@ -303,7 +303,7 @@ def report_run(run: api.Run, url: str | None, output: Output) -> int:
 def choose_exit_code(run: api.Run, *, allow_unscored: bool) -> int:
     """Return the exit code of a run that ended."""
     decision = run.summary.decision
-    code = _EXIT[run.verdict] if decision is None else _DECIDED[decision.verdict]
+    code = _EXIT[run.verdict] if decision is None else _DECISION_EXITS[decision.verdict]
     if decision is None and code == exit_codes.UNSCORED and allow_unscored:
         click.echo("unscored, which --allow-unscored allows: exit code 0", err=True)
         return exit_codes.OK

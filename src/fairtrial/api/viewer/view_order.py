@@ -31,7 +31,7 @@ class _Usage(msgspec.Struct):
     """The part of a stored result with the usage of the attempt."""
 
     usage: dict[str, int] | None = None
-    judge: _Cost | None = None
+    judge_stats: tuple[_Cost | None, ...] | None = None
     simulator: _Cost | None = None
     environment: _Cost | None = None
 
@@ -70,7 +70,7 @@ def _measure_usage(store: Store, run_id: str, column: str) -> Iterator[tuple[int
                     own for name in ("input_tokens", "output_tokens") if (own := (usage.usage or {}).get(name))
                 ]
             else:
-                usages = (usage.judge, usage.simulator, usage.environment)
+                usages = (*(usage.judge_stats or ()), usage.simulator, usage.environment)
                 numbers = [own.cost for own in usages if own is not None and own.cost is not None]
             if numbers:
                 yield position, sum(numbers)
