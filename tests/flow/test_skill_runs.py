@@ -245,6 +245,13 @@ def test_calls_that_nobody_saw_are_not_counted(folder: Path) -> None:
     ]
     assert parts[0] == (None, "the log of the program is text, which names no calls")
     assert parts[1][0] == 1
+    counts = [
+        outcome["value"]
+        for own in report()["attempts"]
+        for outcome in own["outcomes"]
+        if outcome["criterion"] == "tool_call_count_v1"
+    ]
+    assert set(counts) == {None}
 
 
 @pytest.mark.usefixtures("folder")

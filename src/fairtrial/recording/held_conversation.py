@@ -20,6 +20,7 @@ from fairtrial.recording.invocation_builder import InvocationBuilder
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json, Record
+from fairtrial.records.state_delta import hides_calls
 from fairtrial.records.trace import About, Invocation, Message, Trace
 from fairtrial.simulate.observed_environment import ObservedEnvironment, read_usage
 from fairtrial.system.concurrency import ends_the_run
@@ -219,6 +220,8 @@ class HeldConversation:
         if about is not None:
             about = _as_stored(about)
             self._final_state = about.final_state
+            if hides_calls(about.final_state) and not self.invocations[-1].steps:
+                self.invocations[-1] = replace(self.invocations[-1], steps=None)
             self.invocations[-1] = replace(
                 self.invocations[-1], about=replace(about, final_state=None) if about.agents else None
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from fairtrial.records.decoding import convert
@@ -71,7 +72,17 @@ class StateDelta(Record, frozen=True):
 
 def read_delta(trace: Trace) -> StateDelta | None:
     """Return the state delta of a trace, or None if the trace has none. A state of another shape is none."""
-    raw = (trace.final_state or {}).get(STATE_KEY)
+    return _read_delta(trace.final_state)
+
+
+def hides_calls(final_state: Mapping[str, Json] | None) -> bool:
+    """Whether the state after an invocation says that its program reports no calls."""
+    delta = _read_delta(final_state)
+    return delta is not None and delta.lacks_calls
+
+
+def _read_delta(final_state: Mapping[str, Json] | None) -> StateDelta | None:
+    raw = (final_state or {}).get(STATE_KEY)
     if not isinstance(raw, dict) or "sandbox" not in raw:
         return None
     try:
