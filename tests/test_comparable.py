@@ -40,6 +40,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("measure", ["cases", "quality", "quality:pass"])
 @pytest.mark.parametrize("difference", OTHERS)
 def test_a_measure_that_was_taken_in_another_way_is_undecided(measure: str, difference: str) -> None:
@@ -99,6 +100,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 COMMAND = ("run", "trips.evalset.json", "--agent", "commands:obedient", "--json", "-")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("rules", [("all", "any"), ("all", "mean")])
 def test_the_rule_of_attempts_matters_to_the_share_of_cases(rules: tuple[str, str]) -> None:

@@ -20,6 +20,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 RELATIVE = re.compile(r"\]\((?!https?://|#)")
 
 
+@pytest.mark.long
 def test_a_wheel_holds_the_example_and_the_starter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And its page has absolute links only, to the repository that the build names."""
     monkeypatch.setenv("FAIRTRIAL_REPOSITORY", "https://git.example.org/fair/trial")

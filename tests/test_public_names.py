@@ -42,6 +42,7 @@ def test_each_name_is_in_one_group() -> None:
     assert all(_NAMES.groups)
 
 
+@pytest.mark.long
 def test_help_shows_the_groups_before_the_modules() -> None:
     """The description, which pydoc prints first, has each heading and, below it, each name."""
     text = pydoc.plain(pydoc.render_doc(fairtrial)).partition("PACKAGE CONTENTS")[0]
@@ -74,6 +75,7 @@ def test_tools_that_read_the_source_see_the_public_names() -> None:
     assert ast.literal_eval(value) == sorted(_NAMES.homes)
 
 
+@pytest.mark.long
 def test_a_star_import_and_help_work() -> None:
     """Every public name can be imported, and pydoc documents the functions."""
     names: dict[str, object] = {}

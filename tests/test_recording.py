@@ -291,6 +291,7 @@ def test_junk_is_the_agents_failure(junk: Any, cause: str) -> None:
     assert found.failure.cause.startswith(cause)
 
 
+@pytest.mark.long
 def test_a_reply_of_ten_megabytes_is_kept() -> None:
     """Nothing is cut."""
     found = held(lambda _trace: "가" * 3_500_000)

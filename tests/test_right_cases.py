@@ -80,6 +80,7 @@ def test_a_gate_counts_every_case_that_ran(later: str) -> None:
     assert decision.signature.startswith("cases:12|")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("others", [NAMES, NAMES[5:], NAMES[::2], [*reversed(NAMES)]])
 def test_runs_are_paired_by_the_keys_of_their_cases(later: str, others: list[str]) -> None:
     """The other run has more cases, lacks some in front, lacks every second, or has them in another order."""
@@ -139,6 +140,7 @@ def test_a_case_without_any_attempt_is_missing() -> None:
     assert claim.missing == (0, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command",
     [

@@ -65,6 +65,7 @@ def test_an_agent_that_hangs_is_given_up(kind: str) -> None:
     assert other.failure is None
 
 
+@pytest.mark.long
 @every_kind
 @pytest.mark.parametrize(("query", "reply"), [("empty", ""), ("huge", "x" * HUGE)], ids=["empty", "huge"])
 def test_a_reply_of_any_size_is_scored_as_it_is(kind: str, query: str, reply: str) -> None:

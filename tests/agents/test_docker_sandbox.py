@@ -66,6 +66,7 @@ def test_program_and_checks_run_in_the_image(docker: Path) -> None:
     assert {f"rm --force {name}" for name in names} <= {*lines}
 
 
+@pytest.mark.long
 def test_a_container_ends_at_the_time_limit(docker: Path) -> None:
     """Killing the client ends no container, so that it is removed by its name."""
     done = run("sleep 60", "--reply-timeout", "1")

@@ -96,6 +96,7 @@ def verdicts(run: Run) -> dict[tuple[str, str], tuple[str, float | None]]:
     }
 
 
+@pytest.mark.long
 @every_kind
 def test_what_is_recorded_can_be_held_against_every_criterion(kind: str, tmp_path: Path) -> None:
     """A two-turn scenario with tool calls and a fixed conversation, from a file, pass all that applies to them."""

@@ -138,6 +138,7 @@ def test_a_reply_is_scored_as_it_is(text: str) -> None:
     assert one.trace.invocations[0].final_response == Message(text)
 
 
+@pytest.mark.long
 def test_each_history_is_its_own() -> None:
     """In 50 conversations of 6 turns at once each reply carries what its own conversation said, and nothing else."""
 

@@ -49,6 +49,7 @@ def test_no_message_names_the_temporary_file(folder: Path) -> None:
     assert str(folder) not in str(failed.value)
 
 
+@pytest.mark.long
 def test_the_next_run_removes_the_folder_of_a_killed_process(folder: Path) -> None:
     """A process that was killed could not remove it."""
     code = (

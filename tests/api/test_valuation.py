@@ -69,6 +69,7 @@ def whole(file: Path) -> list[bytes]:
     return _encode_line(_job(file))
 
 
+@pytest.mark.long
 def test_a_batch_is_what_one_by_one_is(file: Path) -> None:
     """Every value of a file equals that of its traces valued one after the other, evictions included."""
     cache = VectorCache()
@@ -76,6 +77,7 @@ def test_a_batch_is_what_one_by_one_is(file: Path) -> None:
     _same(_lines(_job(file)), [{"id": one.id, "score": one.score, "novelty": one.novelty} for one in single])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["sequence", "leave-one-out"])
 def test_processes_change_nothing(file: Path, mode: str) -> None:
     """Two processes give what one gives, in the same order."""
@@ -173,6 +175,7 @@ def test_a_sequence_goes_on_where_its_index_ended(tmp_path: Path) -> None:
     _same(found, _lines(_job(_write(tmp_path / "all.jsonl", traces))))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("done_before", [0, 1, 700, 1200])
 def test_resuming_gives_what_was_not_broken_off(file: Path, whole: list[bytes], done_before: int) -> None:
     """Wherever the output broke off, the rest is the same, down to the novelty after evictions."""

@@ -56,6 +56,7 @@ def test_one_wrong_attempt_of_ten_passes_an_eval_set_of_adk() -> None:
     assert "pass^k" in shown
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("option", "code"),
     [("10,all", 1), ("10,any", 0), ("10,at_least:9", 0), ("10,at_least:10", 1), ("10,rate:0.9", 0), ("10,mean", 0)],

@@ -339,6 +339,7 @@ def test_labels_of_the_same_cases_are_compared_case_by_case() -> None:
     assert (row["high"] - row["low"]) / 2 < 2.0 * (errors[0] ** 2 + errors[1] ** 2) ** 0.5 / 1.5
 
 
+@pytest.mark.long
 def test_a_report_keeps_the_states_of_judges_for_compare() -> None:
     """Two reports that --json wrote have the state of the judge, too."""
     first, second = judged(), judged(cases=range(30, 90))
@@ -464,6 +465,7 @@ def test_missing_attempts_count_beside_the_labels_too() -> None:
     assert claim["why"] == "the 60 attempts without a value could decide it either way"
 
 
+@pytest.mark.long
 def test_cases_that_rest_on_several_criteria_are_not_corrected() -> None:
     """Nobody labelled whether a reply passes all of them."""
     run = judged(cases=range(300), more=[Criterion("also", other, 1.0)])
@@ -483,6 +485,7 @@ def test_a_useless_judge_behind_all_cases_opens_no_gate() -> None:
     assert "not shown to be better than guessing" in claim["why"]
 
 
+@pytest.mark.long
 def test_a_difference_is_decided_by_people_if_they_labelled_both_runs() -> None:
     """Without labels of the base, nothing corrects the difference."""
     base, run = judged(cases=range(300)), judged(cases=range(300))

@@ -59,6 +59,7 @@ def test_adk_results_are_made_again() -> None:
     assert len(first) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.name)
 def test_every_report_of_the_table_is_made_again(report: Report) -> None:
     """Whoever adds a report finds all that it shows in the store."""

@@ -118,6 +118,7 @@ def test_settled_questions_are_not_asked_again(tmp_path: Path, server: BatchServ
     assert [len(batch.requests) for batch in server.batches.values()] == [3 * NUMBER]
 
 
+@pytest.mark.long
 def test_requests_above_the_size_limits_are_split(
     tmp_path: Path, server: BatchServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +146,7 @@ def test_requests_that_fail_for_good_are_unscored_with_the_reason(tmp_path: Path
     assert "too long for me" in read_reasons(tmp_path / "out")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "gemini"])
 @pytest.mark.parametrize("outcome", [Expire(), Status(529, message="overloaded")])
 def test_requests_that_expire_or_meet_an_overload_are_asked_in_another_batch(

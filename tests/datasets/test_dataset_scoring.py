@@ -67,6 +67,7 @@ def assert_same_summary(run: Run, folder: Path) -> None:
     assert_equal_numbers(json.loads(msgspec.json.encode(run.summary)), manifest(folder)["summary"])
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_shards")
 def test_the_summary_of_attempts_at_cases_is_that_of_a_run(tmp_path: Path) -> None:
     """The attempts of a case are in several shards, and one case was never answered."""
@@ -98,6 +99,7 @@ def test_the_summary_without_expectation_is_that_of_a_run(
     assert sum(run.summary.case_verdicts.values()) == 60
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_shards")
 def test_the_summary_of_groups_in_two_processes_is_that_of_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -59,6 +59,7 @@ def test_modes_of_attempts_at_cases_are_those_of_a_run(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ids", [30, 45])
 def test_modes_without_an_eval_set_are_those_of_a_run(tmp_path: Path, ids: int) -> None:
     """Conversations with the same id in a file are attempts at a case, otherwise each is a case."""

@@ -230,6 +230,7 @@ def test_cases_without_a_value_make_the_size_of_a_stratum_uncertain() -> None:
     assert (interval[1] - interval[0]) / 2 == pytest.approx(1.97 * math.sqrt(total), rel=0.01)
 
 
+@pytest.mark.long
 def test_the_interval_holds_the_mean_of_the_population_as_often_as_it_says() -> None:
     """Simulated: three strata of unlike pass rates, of which a quarter is drawn."""
     chance = random.Random(3)

@@ -106,6 +106,7 @@ def test_a_text_agrees_with_itself(language: str, row: int) -> None:
     assert verdict(text, text) == "same"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("half", "language", "alarms", "caught"),
     [

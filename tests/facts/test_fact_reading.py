@@ -195,6 +195,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_a_hostile_text_costs_as_many_facts_as_it_has(unit: str) -> None:
     """Work that grows faster than the text would not end: 20,000 signs, of which no fact is read twice."""

@@ -73,6 +73,7 @@ def airline(shared: Path) -> Failures:
     return score(shared / "data" / "tau-bench" / "gpt-4o-airline.json", criteria={"solved": solved}).failures()
 
 
+@pytest.mark.long
 def test_modes_of_the_first_screen_cover_most_failures(airline: Failures) -> None:
     """Of 116 failed dialogues, the eight largest modes cover at least 70 %, and nearly all have a decisive step."""
     assert airline.failed_attempts == 116

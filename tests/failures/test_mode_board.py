@@ -217,6 +217,7 @@ def test_secrets_do_not_reach_the_store(viewer: api.StoreViewer) -> None:
     assert secret not in str(viewer.board.view(NOW))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "request_of",
     [

@@ -41,6 +41,7 @@ def mode(*signatures: Signature) -> FailureMode:
     return FailureMode(1, "a mode", signatures, "agent", 1, 1, 1, Estimate(), Estimate())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kind",
     [

@@ -106,6 +106,7 @@ def test_batches_give_the_results_of_single_calls_at_half_the_price(
     assert not list(tmp_path.glob("batches*"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGINT])
 def test_the_same_command_goes_on_with_the_same_run_and_batches(
     signal_number: signal.Signals, tmp_path: Path, server: BatchServer
@@ -141,6 +142,7 @@ def test_other_inputs_are_another_run(tmp_path: Path, server: BatchServer) -> No
     assert len(api.runs(f"sqlite:///{tmp_path}/runs.db")) == 2
 
 
+@pytest.mark.long
 def test_replies_before_an_interruption_are_not_asked_again(tmp_path: Path, server: BatchServer) -> None:
     """The first wave is answered, and the second is refused. The run then has the numbers of a whole run."""
     (tmp_path / "whole").mkdir()

@@ -101,6 +101,7 @@ def test_a_judge_that_always_says_valid_has_no_specificity(tmp_path: Path, monke
     assert f"{answers['valid']} of {len(report['results'])} right" in done.out
 
 
+@pytest.mark.long
 def test_a_judge_that_ignores_units_is_wrong_by_that_rule_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table of rules says where it fails, and lists the questions."""
     script = by_rule(lambda case: OPPOSITE[case.answer] if case.rule == "units" else case.answer)
@@ -125,6 +126,7 @@ def test_the_interval_is_that_of_wilson(tmp_path: Path, monkeypatch: pytest.Monk
     )
 
 
+@pytest.mark.long
 def test_unreadable_answers_are_counted_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are neither right nor wrong, and the exit code says that something is missing."""
     say = by_rule(perfect)

@@ -133,6 +133,7 @@ CHAOS: list[Any] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("trouble", CHAOS, ids=lambda one: repr(one)[:40])
 def test_one_bad_reply_in_three_costs_no_good_vote(
     trouble: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -150,6 +151,7 @@ def test_one_bad_reply_in_three_costs_no_good_vote(
         assert len(server.requests) <= 3 * 5 * 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("trouble", CHAOS[:9], ids=lambda one: repr(one)[:40])
 def test_a_judge_that_is_never_readable_leaves_the_run_unscored(
     trouble: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

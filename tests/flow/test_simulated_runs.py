@@ -70,6 +70,7 @@ def test_the_cap_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(server.requests) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("cap", "said", "ended_by"),
     [(0, 0, "cap"), (1, 1, "cap"), (2, 2, "cap"), (-1, 25, "stop"), (None, 20, "cap")],

@@ -128,6 +128,7 @@ def test_a_reply_without_an_answer_has_its_own_reason(reply: str, problem: str) 
     assert parse_reply(reply, QUESTION).problems == {"reply": problem}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "reply",
     [

@@ -51,6 +51,7 @@ def test_fewest_is_the_smallest_number_that_could_settle(rule: Rule, answers: tu
                 assert could.index(True) == number, (k, tally)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k", range(1, 10))
 def test_one_item_stops_exactly(k: int) -> None:
     """Every sequence of valid, invalid and abstention up to nine votes: the count of all, and no call too many."""

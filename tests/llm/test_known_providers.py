@@ -143,6 +143,7 @@ def workload_credentials(server: Loopback, folder: Path) -> str:
     return json.dumps({**kind, **source, "audience": "shop", "token_url": f"{server.url}/token"})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["vertex_ai/gemini-2.5-flash", "google-vertex/gemini-2.5-flash", "gemini-2.5-flash"])
 def test_vertex_ai_is_called_with_the_credentials_of_google_cloud(
     name: str, google_cloud: Path, monkeypatch: pytest.MonkeyPatch
@@ -190,6 +191,7 @@ def test_missing_credentials_of_google_cloud_are_reported(google_cloud: Path) ->
         call("vertex_ai/gemini-2.5-flash")
 
 
+@pytest.mark.long
 def test_bedrock_is_called_in_its_protocol(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Requests are signed with the user's credentials. boto3 sends a bearer token to HTTPS addresses only."""
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):

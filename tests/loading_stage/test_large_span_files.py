@@ -103,6 +103,7 @@ def test_the_choices_of_the_user_hold(options: Raw, tmp_path: Path, monkeypatch:
     assert recordings_in(path, **options) == small
 
 
+@pytest.mark.long
 @given(st.permutations(range(7)))
 def test_the_order_of_the_file_does_not_matter(order: list[int]) -> None:
     """Spans of a conversation may stand anywhere in the file."""

@@ -31,6 +31,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return url
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sql", ["SELECT * FROM chats", "chats", "-- all\nWITH c AS (SELECT * FROM chats) SELECT * FROM c;"]
 )
@@ -84,6 +85,7 @@ def test_a_condition_keeps_whole_conversations(url: str, tmp_path: Path) -> None
     assert table.num_rows == 40
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

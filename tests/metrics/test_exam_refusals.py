@@ -110,6 +110,7 @@ def test_one_prompt_of_judge_check_finds_a_planted_judge(planted: Planted) -> No
     assert asyncio.run(check_refusals(planted, 1, *prompts))[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("planted", FOUND_BY_ALL, ids=lambda planted: planted.name)
 def test_canaries_of_a_run_find_a_planted_judge(planted: Planted) -> None:
     """60 of them before the run, and as many after it."""

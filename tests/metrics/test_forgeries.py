@@ -87,6 +87,7 @@ def test_there_are_enough_forgeries() -> None:
     assert len(set(FORGERIES)) >= 100
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_forgeries_stay_in_their_fence_and_flip_nothing(template: str) -> None:
     """The prompt holds each byte for byte between marks that it does not contain, and the worst answer stays."""

@@ -102,6 +102,7 @@ def test_sessions_of_two_people_stay_apart(tmp_path: Path) -> None:
     assert len(names[1]) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SERVICES)
 def test_an_interrupted_pull_goes_on(name: str, tmp_path: Path) -> None:
     """After its last whole page. No page is asked for twice."""

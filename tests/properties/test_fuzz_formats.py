@@ -230,6 +230,7 @@ def _with(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     return copy
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: json.dumps(one)[:30])
 def test_a_valid_file_with_anything_in_any_place(template: Any) -> None:
     """Every value of a small file of each kind, replaced by a value of every type."""
@@ -290,6 +291,7 @@ DEEP = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("before", "after"), DEEP, ids=[before for before, _ in DEEP])
 def test_nesting_of_any_depth(before: str, after: str) -> None:
     """Nesting bombs, those included that are nearly shallow enough."""

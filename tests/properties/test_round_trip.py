@@ -64,6 +64,7 @@ def test_any_eval_set_is_written_as_it_was(document: dict[str, Any]) -> None:
     assert normal(written(document)) == normal(document)
 
 
+@pytest.mark.long
 @given(eval_sets())
 def test_what_was_written_is_read_as_the_same(document: dict[str, Any]) -> None:
     """Load, write and load gives the same nouns."""

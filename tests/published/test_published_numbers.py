@@ -89,6 +89,7 @@ def test_tau_bench_pass_hat_k(shared: Path) -> None:
     assert [round(hat, 3) for hat in hats] == [0.420, 0.273, 0.220, 0.200]
 
 
+@pytest.mark.long
 @pytest.mark.shared
 def test_tau_bench_calls_against_the_gold_actions(shared: Path) -> None:
     """Over whole conversations, what is matched in order is matched in any order too; some dialogues match."""

@@ -29,6 +29,7 @@ def folder(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("expected", "problem"),
     [

@@ -274,6 +274,7 @@ def test_junit_has_verdicts_values_and_thresholds(pytester: pytest.Pytester) -> 
     assert properties["fairtrial.response_match_score.threshold"] == "0.8"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mark", "problem"),
     [

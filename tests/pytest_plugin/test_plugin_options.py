@@ -67,6 +67,7 @@ def test_a_broken_eval_set_is_an_error_of_collection(pytester: pytest.Pytester) 
     result.stdout.fnmatch_lines(["*/eval_cases*"])
 
 
+@pytest.mark.long
 def test_a_session_without_evaluations_loads_nothing(pytester: pytest.Pytester) -> None:
     """No SDK, no engine, no store file: the modules that a plain test suite pays for are few."""
     pytester.makepyfile(

@@ -123,6 +123,7 @@ def without_durations(report: Any) -> tuple[bytes, bytes]:
     return json.dumps(report["attempts"]).encode(), json.dumps(summary).encode()
 
 
+@pytest.mark.long
 def test_two_identical_runs_are_equal_byte_by_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Attempts and criteria do not depend on concurrency, time or the order in which conversations end."""
     enter(tmp_path, monkeypatch)

@@ -8,6 +8,7 @@ from itertools import cycle
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -176,6 +177,7 @@ def test_a_run_without_a_verdict_has_a_test_of_its_own(tmp_path: Path) -> None:
         assert (run.get("tests"), run.get("errors")) == ("1", "1")
 
 
+@pytest.mark.long
 def test_the_hostile_corpus_is_text_in_xml(tmp_path: Path) -> None:
     """In every field of a result: the file has the elements that it has without hostile text, and no other."""
     texts = cycle(HOSTILE)

@@ -174,6 +174,7 @@ def test_hostile_text_never_controls_the_terminal(everything: bool) -> None:
     assert r"\x1b[31mred\x1b[0m" in shown
 
 
+@pytest.mark.long
 @given(st.text(st.characters(codec="utf-8"), max_size=60))
 def test_no_text_adds_a_control_sequence(text: str) -> None:
     """Of any text whatever no control character arrives."""

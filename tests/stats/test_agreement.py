@@ -101,6 +101,7 @@ def test_intervals_of_kappa_and_matthews(shared: Path) -> None:
         assert not all(close(*ends, 1e-3) for ends in zip(other, case["out"]["kappa"], strict=True)), case
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("labels", [20, 30])
 @pytest.mark.parametrize(
     ("rate", "right"), [(0.5, (0.9, 0.9)), (0.7, (0.95, 0.9)), (0.7, (0.99, 0.99)), (0.9, (0.97, 0.9))]

@@ -138,6 +138,7 @@ def test_intervals_hold_their_estimates_and_have_a_width(answers: list[tuple[flo
     assert isclose(shown[0], mean([judge - people for people, judge in answers]), abs_tol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("attempts", "labels", "spread"), [(4, 40, 1.0), (8, 60, 1.0), (10, 60, 0.4)])
 def test_several_attempts_at_a_case_are_covered(attempts: int, labels: int, spread: float) -> None:
     """Cases like these, at 30 cases: intervals that counted each judged outcome as a case covered 0.92, 0.89, 0.87."""
@@ -175,6 +176,7 @@ def test_one_attempt_of_each_case_needs_no_sums() -> None:
     assert within.error == pytest.approx(without.error, rel=0.1)
 
 
+@pytest.mark.long
 def test_paired_labels_tell_more_than_two_samples() -> None:
     """Two agents on the same 100 labelled questions: the interval is narrower than with variances added, and holds."""
     source = random.Random(1)

@@ -31,12 +31,14 @@ def at_least(share: float) -> float:
     return share - 3 * sqrt(share * (1 - share) / REPETITIONS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("situation", _HARDEST, ids=named)
 def test_pass_rates_are_covered(situation: Situation) -> None:
     """At least 93 % in every situation, also if the attempts of a case agree with each other."""
     assert situation.coverage(REPETITIONS, seed=1)[0] >= at_least(0.93)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("situation", [one for one in means() if one.cases <= 20], ids=named)
 def test_means_are_covered(situation: Situation) -> None:
     """At least 94 % of graded criteria."""

@@ -35,6 +35,7 @@ def test_agreement_is_covered(situation: JudgeSituation) -> None:
     assert min(situation.agreement(REPETITIONS, seed=1).values()) >= at_least(0.93)
 
 
+@pytest.mark.long
 def test_agreement_on_attempts_of_the_same_cases_is_covered() -> None:
     """Four labels on each of 25 cases, of which most are alike. Intervals of 100 cases hold four times in five."""
     situation = JudgeSituation(0.5, 0.9, 0.9, 100, attempts=4, alike=0.7)
@@ -68,11 +69,13 @@ def _labelled_case(source: random.Random) -> list[list[float]]:
     return [[float(truth == (source.random() < 0.85)) for _ in range(3)] for truth in truths]
 
 
+@pytest.mark.long
 def test_youden_of_a_nearly_perfect_judge_is_covered() -> None:
     """The state of a judge rests on J, whose interval holds also if judge and people hardly ever differ."""
     assert JudgeSituation(0.7, 0.99, 0.99, 200).agreement(REPETITIONS, seed=1)["youden"] >= at_least(0.93)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "situation",
     [

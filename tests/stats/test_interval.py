@@ -124,6 +124,7 @@ def test_every_pass_rate_is_covered(cases: int) -> None:
             assert held >= 0.93
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cases", [10, 20, 50])
 def test_rare_failures_of_graded_scores_are_covered(cases: int) -> None:
     """3 % of the cases fail wholly, the others hardly vary: with light cases of 1/20, 50 of them covered 76 %."""

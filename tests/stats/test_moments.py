@@ -47,6 +47,7 @@ def test_moments_of_many_numbers_are_theirs(size: int) -> None:
     assert found.squares == pytest.approx(math.fsum((value - middle) ** 2 for value in values), rel=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [1, 999, 5000])
 def test_intervals_of_moments_are_those_of_the_numbers(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them, to 1e-12."""

@@ -78,6 +78,7 @@ def test_broken_cases_are_seldom_overlooked(cases: int) -> None:
                 assert error <= WORST
 
 
+@pytest.mark.long
 def test_rare_drops_of_graded_scores_are_seldom_overlooked() -> None:
     """Noise of 0.01 and 5 % drops of 0.9: in 36 % of the runs of 20 cases, no drop is there to be seen."""
     source = random.Random(1)
@@ -90,6 +91,7 @@ def test_rare_drops_of_graded_scores_are_seldom_overlooked() -> None:
     assert claimed / 1000 <= WORST
 
 
+@pytest.mark.long
 def test_graded_scores_that_rarely_fail_are_seldom_overrated() -> None:
     """3 % of the cases fail wholly, the others hardly vary. Limits by Wilson err in 22 % of such runs."""
     source = random.Random(1)

@@ -77,6 +77,7 @@ def test_few_large_drops_beside_many_small_gains_are_no_coins() -> None:
     assert claimed / 500 <= 0.065
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cases", [5, 10, 30])
 def test_rare_drops_are_covered(cases: int) -> None:
     """5 % of the cases drop by 0.9, the others hardly change: intervals covered 0.23, 0.41 and 0.79."""

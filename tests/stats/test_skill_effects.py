@@ -7,6 +7,7 @@ import pytest
 from skill_effects import SkillEffect
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "effect",
     [

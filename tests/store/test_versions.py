@@ -273,6 +273,7 @@ def test_tables_without_a_version_are_refused(url: str) -> None:
     assert columns(url, "fairtrial_runs") == {"id"}
 
 
+@pytest.mark.long
 def test_a_store_of_this_version_is_opened_without_alembic(tmp_path: Path) -> None:
     """It takes time to import, and most commands have nothing to migrate."""
     code = "import sys; from fairtrial.store import Store; Store(sys.argv[1]).close(); print('alembic' in sys.modules)"

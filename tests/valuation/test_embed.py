@@ -45,6 +45,7 @@ def test_vectors_have_unit_length_and_the_documented_shape(minilm: MiniLM) -> No
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
 
 
+@pytest.mark.long
 def test_512_tokens_are_looked_at(minilm: MiniLM) -> None:
     """A word at place 300 changes the vector, as it would not at the 128 or 256 of other tools; one at 600 does not."""
     base = ["alpha"] * 700
@@ -173,6 +174,7 @@ def test_a_callable_is_named_by_where_its_code_is() -> None:
     assert read_name(json.dumps) == "json:dumps"
 
 
+@pytest.mark.long
 def test_help_loads_no_heavy_library() -> None:
     """Neither importing the command nor its help imports numpy, tokenizers, pyarrow or rich."""
     code = (

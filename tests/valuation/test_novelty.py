@@ -60,6 +60,7 @@ def _agree(found: list[Nearest | None], expected: list[float | None], tolerance:
             assert abs(one.cosine - other) < tolerance
 
 
+@pytest.mark.long
 def test_blocks_give_what_one_by_one_gives_at_every_batch_size() -> None:
     """1,300 vectors through a cache of 1,000, whole or in pieces of any size, as one by one, evictions included."""
     vectors = _random(1300)

@@ -81,6 +81,7 @@ def test_lazy_evaluation_selects_what_full_evaluation_selects() -> None:
         covered = np.maximum(covered, similarities[place])
 
 
+@pytest.mark.long
 def test_a_sample_stands_for_a_large_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a sample of clients, the coverage is nearly the same, and the bound includes the error of the sample."""
     vectors = clustered(3000, seed=5, clusters=30, dimensions=16)

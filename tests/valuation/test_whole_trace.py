@@ -39,6 +39,7 @@ def _novelties(documents: list[dict[str, Any]], **options: Any) -> list[float]:
     return [found.novelty for found in values]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", TEXTS)
 def test_a_fault_anywhere_in_a_long_trace_changes_its_vector(language: str) -> None:
     """Of 50 faults in 10,000 tokens, all change the cosine by more than ten times the error of float32."""

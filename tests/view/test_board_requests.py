@@ -44,6 +44,7 @@ def test_answers_have_the_shape_of_the_schema(site: Site) -> None:
     assert site.get(BOARD)["read"] == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", [BOARD, NOTES])
 @pytest.mark.parametrize(
     ("header", "value", "status"),

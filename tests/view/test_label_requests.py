@@ -81,6 +81,7 @@ def test_a_queue_is_drawn_labelled_and_released(site: Site, store: Store) -> Non
     assert agreement["judges"][0]["labels"] == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -120,6 +121,7 @@ def test_a_body_that_is_too_long_is_refused(site: Site, store: Store) -> None:
     assert store.labels(FIRST) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "status", "problem"),
     [

@@ -293,6 +293,7 @@ def test_conversations_answer_cases_by_id_or_by_the_first_text(tmp_path: Path) -
     }
 
 
+@pytest.mark.long
 def test_a_sample_is_chosen_by_the_id_of_the_conversation(tmp_path: Path) -> None:
     """The same conversations after a restart, and spans of others leave nothing that waits."""
     names = [f"s-{number}" for number in range(40)]
@@ -494,6 +495,7 @@ OTHER_PAGES: list[tuple[str, dict[str, str], int]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("path", "headers", "status"), OTHER_PAGES)
 def test_pages_of_others_write_no_spans(tmp_path: Path, path: str, headers: dict[str, str], status: int) -> None:
     """A browser sends requests for any page. The name of the page may resolve to this machine."""

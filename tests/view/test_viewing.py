@@ -362,6 +362,7 @@ def next_event(stream: Any) -> Any:
             return json.loads(line[6:])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("report", ["json", "junit", "html", "markdown"])
 def test_a_report_is_downloaded(site: Site, url: str, report: str, tmp_path: Path) -> None:
     """Equal to the file that `fairtrial show` writes; a browser saves it, and does not open it."""

@@ -240,6 +240,7 @@ def test_no_simulated_user_is_judged_without_the_judge(answer: str, right: str) 
     assert {result.expected for result in card.results if not result.is_right} == {"holds", "fails"} - {right}
 
 
+@pytest.mark.long
 def test_a_question_is_paid_for_once() -> None:
     """Probes ask about canaries again; equal questions use the replies that there are."""
     _, bench = carded(lambda reply, reference: reply == reference, probes=True)

@@ -108,6 +108,7 @@ def test_each_label_has_its_probability_and_says_that_it_was_blind(desk: LabelDe
     assert len({own.key for own in labels}) == 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", [None, "rubric"])
 def test_a_blind_item_holds_nothing_of_the_judge(desk: LabelDesk, part: object) -> None:
     """Neither value, reason, votes, models, agents, the name of the case, nor a time."""
@@ -153,6 +154,7 @@ def test_the_order_is_random_and_the_same_for_a_seed(desk: LabelDesk, store: Sto
     assert len(set(first)) == 30
 
 
+@pytest.mark.long
 def test_two_people_at_once_lose_and_double_nothing(desk: LabelDesk, store: Store) -> None:
     """On 50 items, from two threads, with an overlap of a tenth."""
     queue = desk.open(FIRST, QueueRequest(CRITERION, sample=50, overlap=0.1))
