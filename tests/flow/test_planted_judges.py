@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -64,10 +66,12 @@ def check(
 
 
 def at_server(planted: Planted) -> Loopback:
-    """The planted judge behind chat completions."""
-    model = PlantedModel(planted, lambda prompt: known(case_in(prompt.text)), 1)
+    """The planted judge behind chat completions. Requests come in any order, so that each question has its own die."""
+    numbers = count()
 
     def script(request: Request) -> str:
+        case = case_in(request.text)
+        model = PlantedModel(planted, lambda _: known(case), crc32(case.id.encode()), before=next(numbers))
         return model.answer(Prompt(id="p", version="1", text=request.text, schema=request.schema))
 
     return Loopback(script)
