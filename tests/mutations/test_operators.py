@@ -351,3 +351,26 @@ def test_an_operator_of_a_user_is_named_by_its_import_path() -> None:
     """An import path names an Operator of the user."""
     (operator,) = operators_named(["mutations.test_operators:SHOUTED"])
     assert operator.mutate(scene("hello"), "1")
+
+
+@pytest.mark.parametrize("name", ["synonym", "number_format", "full_width", "markdown_toggled"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://help.shop.example/1000",
+        "help@shop.example",
+        "help.shop.example",
+        "/var/help/1000.txt",
+        "C:\\help\\1000",
+    ],
+)
+def test_nothing_inside_an_address_is_harmless(name: str, address: str) -> None:
+    """Another word or form of a number there is another address."""
+    mutant = OPERATORS[name].mutate(scene(f"Write to {address}"), "1")
+    assert mutant is None or address in mutant[0].reply
+
+
+def test_a_word_beside_an_address_has_a_synonym() -> None:
+    """The guard ends with the address."""
+    mutants = [OPERATORS["synonym"].mutate(scene("We help. See help.shop.example"), str(seed)) for seed in range(5)]
+    assert {mutant[0].reply for mutant in mutants if mutant} == {"We assist. See help.shop.example"}

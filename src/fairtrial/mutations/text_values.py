@@ -18,6 +18,8 @@ _NUMBER = regex.compile(
     r"(?P<number>\p{Nd}{1,3}(?:[,，]\p{Nd}{3})+(?:[.．]\p{Nd}+)?|\p{Nd}+(?:[.．]\p{Nd}+)?)"
     rf"(?![.,:/\-．，]?\p{{Nd}})(?=(?:{_UNIT})|[^A-Za-z_]|\Z)"
 )
+_ADDRESS = regex.compile(r"://|\\|\w@\w|[A-Za-z][./_][A-Za-z\d]|\A/[a-z]")
+_LONGEST_ADDRESS = 300
 _DIGIT = regex.compile(r"\p{Nd}")
 _MARKER = regex.compile(r"^[ \t*>-]*\(?\p{Nd}{1,3}[.)）](?=[\s\*])|\[\p{Nd}+\]", regex.M)
 """The number of a list item, and the number of a source."""
@@ -86,6 +88,16 @@ def numbers(text: str) -> tuple[Value, ...]:
         for start, end in spans
         if not any(low < end and start < high for low, high in blocked)
     )
+
+
+def is_in_address(text: str, start: int, end: int) -> bool:
+    """Whether a place belongs to a URL, an e-mail address, a path or a name with dots, in which no word is free.
+
+    For example "help" in "help.shop.example". The place is judged by the text around it up to the next space.
+    """
+    before = text[:start].rsplit(maxsplit=1)[-1] if start and not text[start - 1].isspace() else ""
+    after = text[end:].split(maxsplit=1)[0] if end < len(text) and not text[end].isspace() else ""
+    return _ADDRESS.search(f"{before[-_LONGEST_ADDRESS:]}{text[start:end]}{after[:_LONGEST_ADDRESS]}") is not None
 
 
 def number_key(number: str) -> str:
