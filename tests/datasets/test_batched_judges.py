@@ -307,9 +307,10 @@ def test_a_batch_whose_id_was_never_heard_is_found_again(kind: str, tmp_path: Pa
     taken: list[Batch] = []
 
     def kill(batch: Batch) -> None:
-        os.killpg(process.pid, signal.SIGKILL)
+        # What the test looks at stands before the process ends, which the test waits for.
         server.is_silent = True
         taken.append(batch)
+        os.killpg(process.pid, signal.SIGKILL)
 
     server.on_batch = kill
     process.communicate()
