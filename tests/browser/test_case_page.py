@@ -109,7 +109,7 @@ def test_a_rubric_has_its_text_and_one_row_of_votes_with_names(visit: Visit) -> 
     assert turn.locator(".questions").count() == 1
     assert turn.locator(".code").count() == 0
     turn.locator(".questions > summary").click()
-    assert "Judge turn 10 of 60." in turn.locator(".ballot .code").all_inner_texts()[1]
+    turn.locator(".ballot .code", has_text="Judge turn 10 of 60.").first.wait_for()
 
 
 def test_markdown_becomes_elements_and_links_stay_text(visit: Visit) -> None:
