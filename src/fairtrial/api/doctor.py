@@ -79,15 +79,17 @@ def _examine_keys() -> Iterator[Finding]:
     for name, provider in PROVIDERS.items():
         keys = [key for key in provider.keys if os.environ.get(key)]
         urls = [variable for variable in provider.url_variables if os.environ.get(variable)]
+        state: State = "ok"
         if provider.has_sign_in and not provider.keys:
-            detail, state = "signs in itself", "ok"
+            detail = "signs in itself"
         elif not provider.needs_key:
-            detail, state = "needs no key", "ok"
+            detail = "needs no key"
+        elif keys:
+            detail = f"{keys[0]} is set"
         else:
-            detail = f"{keys[0]} is set" if keys else f"set {' or '.join(provider.keys)}"
-            state = "ok" if keys else "absent"
+            detail, state = f"set {' or '.join(provider.keys)}", "absent"
         address = f"; the address is {urls[0]}" if urls else ""
-        yield Finding("key", name, "ok" if state == "ok" else "absent", f"{detail}{address}")
+        yield Finding("key", name, state, f"{detail}{address}")
 
 
 def _examine_store(url: str) -> Finding:

@@ -103,17 +103,7 @@ def attack(
             click.echo(f"{name:<20}{source}")
         return exit_codes.OK
     choice = _choice(options, goals_file)
-    arguments: dict[str, Any] = {
-        "paths": list(evalset) or None,
-        "agent": agent,
-        "config": str(common.config) if common.config else None,
-        "only": list(common.only) or None,
-        "thresholds": common.thresholds or None,
-        "lenient": common.lenient or None,
-        "columns": columns or None,
-        "allow_code": common.allow_code or None,
-        "reply_timeout": reply_timeout,
-    }
+    arguments = common.run_arguments(evalset, agent, columns, reply_timeout)
     earlier = earlier_run(common.store, resume, "attack") if resume else None
     if earlier:
         arguments = read_arguments(earlier, arguments)

@@ -91,6 +91,22 @@ class Common:
         """Return the options about reading, with the columns of tables and `more` options."""
         return api.ReadOptions(self.only, self.lenient, columns, self.allow_code, self.thresholds, **more)
 
+    def run_arguments(
+        self, evalset: tuple[str, ...], agent: str | None, columns: dict[str, str], reply_timeout: float | None
+    ) -> dict[str, Any]:
+        """Return the arguments that a run of an agent stores, by their names. Those that are left out are None."""
+        return {
+            "paths": list(evalset) or None,
+            "agent": agent,
+            "config": str(self.config) if self.config else None,
+            "only": list(self.only) or None,
+            "thresholds": self.thresholds or None,
+            "lenient": self.lenient or None,
+            "columns": columns or None,
+            "allow_code": self.allow_code or None,
+            "reply_timeout": reply_timeout,
+        }
+
     def choose(self, plan: api.Plan) -> api.Plan:
         """Return a plan with the name and the tags of the run, and only with the cases that it is to have."""
         url = api.DEFAULT_URL if self.store == "none" else self.store

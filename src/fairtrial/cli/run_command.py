@@ -103,18 +103,7 @@ def run(
     fairtrial run evals/ --agent shop.agent:reply --until-decided --at-least 0.8 --attempts 20
     fairtrial run --resume 20260102-030405-a1b2c3
     """  # noqa: D301
-    arguments: dict[str, Any] = {
-        "paths": list(evalset) or None,
-        "agent": agent,
-        "config": str(common.config) if common.config else None,
-        "only": list(common.only) or None,
-        "thresholds": common.thresholds or None,
-        "lenient": common.lenient or None,
-        "columns": columns or None,
-        "allow_code": common.allow_code or None,
-        "reply_timeout": reply_timeout,
-        "record": record,
-    }
+    arguments = common.run_arguments(evalset, agent, columns, reply_timeout) | {"record": record}
     earlier = earlier_run(common.store, resume, "run") if resume else None
     if earlier:
         arguments = read_arguments(earlier, arguments)

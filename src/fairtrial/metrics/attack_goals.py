@@ -106,7 +106,7 @@ def was_read(trace: Trace, attack: PlantedAttack) -> bool:
     """Return whether the planted text reached the agent: as a message, or in a result that it got."""
     if attack.place in ("user", "attachment"):
         return True
-    results = [result for history in (CallHistory.read_trace(trace),) for result in history.results]
+    results = list(CallHistory.read_trace(trace).results)
     results += [result for invocation in trace.invocations for result in invocation.unreported_injections]
     planted = [injection for result in results for injection in result.injected if injection.effect == PLANTED]
     return len(planted) > bool(attack.second)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from fairtrial.agents.restarts import FirstCall, Restarts
+from fairtrial.agents.sending import send_message
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, StoreError, UsageError
 from fairtrial.planned_case import PlannedCase
-from fairtrial.protocols import Agent, Closable, Item, PartsSession, ReportsGaps, Session, Simulator
+from fairtrial.protocols import Agent, ReportsGaps, Session, Simulator
 from fairtrial.recording.error_descriptions import SIDES, find_cause, find_place, find_side, shorten_traceback
 from fairtrial.recording.invocation_builder import InvocationBuilder
 from fairtrial.records.attempt import EndedBy, Failure, Recording
@@ -157,7 +158,7 @@ class HeldConversation:
     async def _reply(self, session: Session, request: Invocation) -> Invocation:
         """Send a message and return the finished invocation."""
         self._started = time.perf_counter()
-        async with self._time_limit(), aclosing(_send(session, request.user)) as items:
+        async with self._time_limit(), aclosing(send_message(session, request.user.text, request.user.parts)) as items:
             async for item in items:
                 self._builder.add(_as_stored(item))
         self._builder.check()
@@ -238,21 +239,6 @@ class HeldConversation:
             self.invocations.append(self._builder.without_reply(self._request))
         failure = Failure(find_side(error), f"{find_cause(error)}{find_place(error)}{tries}", shorten_traceback(error))
         return self._recording(failure, "failure")
-
-
-async def _send(session: Session, message: Message) -> AsyncGenerator[Item, None]:
-    """Yield the items of a session, and close its generator at once instead of at garbage collection."""
-    if message.parts:
-        # That the agent takes parts was checked before the run.
-        items = cast("PartsSession", session).send(message.text, message.parts)
-    else:
-        items = session.send(message.text)
-    try:
-        async for item in items:
-            yield item
-    finally:
-        if isinstance(items, Closable):
-            await items.aclose()
 
 
 def _as_stored(item: N) -> N:

@@ -13,7 +13,18 @@ from fairtrial.formats.conversation.span_conversations import single_conversatio
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span, SpanItem
 from fairtrial.protocols import Item
-from fairtrial.records.trace import AgentDetails, Message, Step, Thought, ToolCall, ToolResult, Trace, Usage
+from fairtrial.records.trace import (
+    AgentDetails,
+    Event,
+    Invocation,
+    Message,
+    Step,
+    Thought,
+    ToolCall,
+    ToolResult,
+    Trace,
+    Usage,
+)
 from fairtrial.text.display import compact
 
 _STEPS = Message | Thought | ToolCall | ToolResult
@@ -63,15 +74,14 @@ def _join_source(items: Sequence[Item], spans: Sequence[SpanItem]) -> JoinedTurn
     others = [item for item in items if not isinstance(item, (*_STEPS.__args__, Usage))]
     if steps is not own_steps:
         # Events group the adapter's own steps, which are no longer the steps of the turn.
-        others = [item for item in others if type(item).__name__ != "Event"]
+        others = [item for item in others if not isinstance(item, Event)]
     return JoinedTurn((*usages, *steps, *others), trace.agents, gap or trace.incomplete or trace.inner_incomplete)
 
 
-def _list_steps(invocation: object) -> Iterator[Step]:
-    yield from getattr(invocation, "steps", None) or ()
-    reply = getattr(invocation, "final_response", None)
-    if reply is not None:
-        yield reply
+def _list_steps(invocation: Invocation) -> Iterator[Step]:
+    yield from invocation.steps or ()
+    if invocation.final_response is not None:
+        yield invocation.final_response
 
 
 def _choose_steps(own: list[Step], span_steps: list[Step]) -> tuple[list[Step], str]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, cast
 
 from msgspec.structs import replace
 
+from fairtrial.agents.sending import send_message
 from fairtrial.agents.tracing.joined_steps import join_turn
 from fairtrial.agents.tracing.otel_routes import forget, open_routes
 from fairtrial.agents.tracing.span_collection import SpanCollection, collect_spans
 from fairtrial.agents.tracing.span_receiver import SpanReceiver
-from fairtrial.protocols import Agent, Closable, Environment, Item, PartsSession, Session
+from fairtrial.protocols import Agent, Environment, Item, Session
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, AgentDetails, Part
 
@@ -57,9 +57,10 @@ class SpanSession:
     def about(self) -> About | None:
         """The agents as the adapter describes them, and those that only the spans describe."""
         own = self._session.about
-        known = {agent.name for agent in own.agents} if own is not None else set()
-        others = tuple(agent for name, agent in self._agents.items() if name not in known) if not known else ()
-        return replace(own or About(), agents=(*(own.agents if own else ()), *others)) if own or others else None
+        if own is not None and own.agents:
+            return own
+        others = tuple(self._agents.values())
+        return replace(own or About(), agents=others) if own or others else None
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Send a message, and yield the items of the adapter and of the spans. What came before an error is kept."""
@@ -69,7 +70,7 @@ class SpanSession:
         open_routes()  # the agent may have set a provider since
         self._collection.is_open = True
         try:
-            async for item in _follow(self._session, message, parts):
+            async for item in send_message(self._session, message, parts):
                 items.append(item)  # noqa: PERF401  (what came before an error is kept)
             await self._wait_for_programs()
         except Exception as error:  # noqa: BLE001  (raised again below, after the items before it)
@@ -93,14 +94,3 @@ class SpanSession:
             if self._collection.size and time.monotonic() - self._collection.latest > _QUIET:
                 return
             await asyncio.sleep(_QUIET / 6)
-
-
-async def _follow(session: Session, message: str, parts: Sequence[Part]) -> AsyncGenerator[Item, None]:
-    send: Callable[..., Any] = cast("PartsSession", session).send
-    items = send(message, parts) if parts else send(message)
-    try:
-        async for item in items:
-            yield item
-    finally:
-        if isinstance(items, Closable):
-            await items.aclose()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,7 +67,7 @@ class FolderAttempt(NamedTuple):
     """An attempt of a folder at the place that its list has: failed, or one of the passes that the folder keeps."""
 
     position: int
-    features: frozenset[str]
+    features: Sequence[str]
     failed: FailedAttempt | None = None
 
 
@@ -99,9 +99,9 @@ class FolderPass:
                 file = row[1]
             own = self._place(row)
             if own.failed is None:
-                passes.add((own.position, own.features) if passes.takes_next else None)
+                passes.add((own.position, frozenset(own.features)) if passes.takes_next else None)
                 continue
-            number = tally.add(own.failed, own.features)
+            number = tally.add(own.failed, frozenset(own.features))
             if self._has_one_attempt:
                 tally.add_case({number: 1})
             else:
@@ -132,7 +132,7 @@ class FolderPass:
         return CaseRates(attempts, failures)
 
     def _place(self, row: tuple[Any, ...]) -> FolderAttempt:
-        place, values, features = row[:4], row[4:-1], frozenset(row[-1])
+        place, values, features = row[:4], row[4:-1], row[-1]
         case = _case_id(row, answers_cases=self.answers_cases)
         position = place[0] if self._has_one_attempt else self._positions.setdefault(case, len(self._positions))
         if values[1] not in FAILED:

@@ -56,9 +56,10 @@ def compare_lists(reference: str, reply: str) -> list[ListAgreement]:
     if not expected:
         return []
     small, small_reference = reply.lower(), reference.lower()
+    candidates = find_lists(reply)
     hits: list[ListAgreement] = []
     for members in expected:
-        counterpart = max(find_lists(reply), key=lambda item: _shared(members, item), default=())
+        counterpart = max(candidates, key=lambda item: _shared(members, item), default=())
         shared = _shared(members, counterpart)
         if shared < 2 or 2 * shared < len(members):
             continue
