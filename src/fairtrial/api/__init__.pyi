@@ -107,6 +107,12 @@ from fairtrial.api.reporting import print_selection as print_selection
 from fairtrial.api.reporting import print_suite_audit as print_suite_audit
 from fairtrial.api.reporting import print_verdict as print_verdict
 from fairtrial.api.result_folders.dataset_sources import is_folder_of_results as is_folder_of_results
+from fairtrial.api.run_lists import RunFilter as RunFilter
+from fairtrial.api.run_lists import case_ids as case_ids
+from fairtrial.api.run_lists import export_run as export_run
+from fairtrial.api.run_lists import import_run as import_run
+from fairtrial.api.run_lists import remove_runs as remove_runs
+from fairtrial.api.run_lists import runs as runs
 from fairtrial.api.run_slices import print_slices as print_slices
 from fairtrial.api.run_views import format_numbers as format_numbers
 from fairtrial.api.score_planning import plan_score as plan_score
@@ -121,14 +127,8 @@ from fairtrial.api.starting import write_project as write_project
 from fairtrial.api.starting import write_skill_evals as write_skill_evals
 from fairtrial.api.starting import write_starter as write_starter
 from fairtrial.api.stored_runs import Run as Run
-from fairtrial.api.stored_runs import RunFilter as RunFilter
-from fairtrial.api.stored_runs import case_ids as case_ids
-from fairtrial.api.stored_runs import export_run as export_run
-from fairtrial.api.stored_runs import import_run as import_run
-from fairtrial.api.stored_runs import remove_runs as remove_runs
 from fairtrial.api.stored_runs import reread as reread
 from fairtrial.api.stored_runs import resume_command as resume_command
-from fairtrial.api.stored_runs import runs as runs
 from fairtrial.api.stored_runs import store_option as store_option
 from fairtrial.api.suites import check_trace as check_trace
 from fairtrial.api.suites import find_part as find_part

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 from fairtrial.api.arguments import Paths
 from fairtrial.api.attempt_planning import Attempts
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
+from fairtrial.api.eval_sets.set_loading import Criteria
 from fairtrial.api.execution import execute, execute_in_loop
 from fairtrial.api.notebook_progress import show_bar
 from fairtrial.api.plan_options import ReadOptions, RecordSource, RunOptions
-from fairtrial.api.planning import Criteria, plan_run
+from fairtrial.api.planning import Plan, plan_run
 from fairtrial.api.score_planning import plan_score
 from fairtrial.api.stored_runs import Run
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
@@ -22,8 +26,55 @@ from fairtrial.planned_case import Environments, Users
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Trace
 
+Arguments = ParamSpec("Arguments")
+F = TypeVar("F", bound=Callable[..., Any])
 
-def evaluate(
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run that is ready to begin, its store, and the id of the run whose replies it reuses."""
+
+    plan: Plan
+    store: str | None
+    reuse: str | None
+
+
+def _run_now(planner: Callable[Arguments, PlannedRun], name: str) -> Callable[Arguments, Run]:
+    """Return the public function `name`, which plans a run as `planner` does, and runs it to its end."""
+
+    @wraps(planner)
+    def run(*args: Arguments.args, **options: Arguments.kwargs) -> Run:
+        ready = planner(*args, **options)
+        with show_bar(ready.plan.total) as on_result:
+            return execute(ready.plan, store=ready.store, on_result=on_result, reuse=ready.reuse)
+
+    planner.__qualname__ = name  # Python's message about a wrong argument begins with it.
+    return _publish(run, planner, name, planner.__doc__)
+
+
+def _run_in_loop(
+    planner: Callable[Arguments, PlannedRun], name: str, doc: str
+) -> Callable[Arguments, Coroutine[Any, Any, Run]]:
+    """Return the public function `name`, which plans a run as `planner` does, and runs it in the running event loop."""
+
+    @wraps(planner)
+    async def run(*args: Arguments.args, **options: Arguments.kwargs) -> Run:
+        ready = planner(*args, **options)
+        with show_bar(ready.plan.total) as on_result:
+            return await execute_in_loop(ready.plan, store=ready.store, on_result=on_result, reuse=ready.reuse)
+
+    return _publish(run, planner, name, doc)
+
+
+def _publish(function: F, planner: Callable[..., PlannedRun], name: str, doc: str | None) -> F:
+    """Return a function under its public name, so that `help`, the messages of Python and pickles name it so."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__signature__ = signature(planner).replace(return_annotation="Run")  # type: ignore[attr-defined]
+    return function
+
+
+def _plan_evaluate(
     eval_set: EvalSets,
     agent: str | Callable[..., Any],
     criteria: Criteria = None,
@@ -40,7 +91,7 @@ def evaluate(
     reuse: str | None = None,
     allow_code: bool = False,
     record: RecordSource = "messages",
-) -> Run:
+) -> PlannedRun:
     """Run an agent on every case of an eval set, and score its conversations.
 
     `eval_set` is a file or several, an `EvalSet`, or a list of objects of the class `Case`, of dicts with the columns
@@ -66,12 +117,10 @@ def evaluate(
     """
     reading = ReadOptions(only=only, columns=columns, allow_code=allow_code)
     run = RunOptions(attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment, record=record)
-    plan = plan_run(eval_set, agent, criteria, reading, run)
-    with show_bar(plan.total) as on_result:
-        return execute(plan, store=store, on_result=on_result, reuse=reuse)
+    return PlannedRun(plan_run(eval_set, agent, criteria, reading, run), store, reuse)
 
 
-def score(
+def _plan_score(
     recordings: Paths | Iterable[Recording | Trace],
     eval_set: EvalSets | None = None,
     criteria: Criteria = None,
@@ -87,7 +136,7 @@ def score(
     allow_code: bool = False,
     traces: TraceOptions = DEFAULTS,
     max_incomplete: float | None = None,
-) -> Run:
+) -> PlannedRun:
     """Score recordings of an agent. An eval set is needed if the recordings do not contain their expectation.
 
     `match` is the property that a recording shares with its case: the case's id, the session's id, the first text of
@@ -105,67 +154,17 @@ def score(
         max_incomplete=max_incomplete,
     )
     run = RunOptions(concurrency=concurrency, jobs=jobs, judges=judges or Judges())
-    plan = plan_score(recordings, eval_set, criteria, reading, run)
-    with show_bar(plan.total) as on_result:
-        return execute(plan, store=store, on_result=on_result, reuse=reuse)
+    return PlannedRun(plan_score(recordings, eval_set, criteria, reading, run), store, reuse)
 
 
-async def aevaluate(
-    eval_set: EvalSets,
-    agent: str | Callable[..., Any],
-    criteria: Criteria = None,
-    *,
-    attempts: Attempts = None,
-    concurrency: int = 8,
-    reply_timeout: float | None = None,
-    only: Sequence[str] = (),
-    columns: Mapping[str, str] = NO_COLUMNS,
-    store: str | None = None,
-    judges: Judges | None = None,
-    users: Users | None = None,
-    environment: Environments | Mapping[str, Any] | None = None,
-    reuse: str | None = None,
-    allow_code: bool = False,
-    record: RecordSource = "messages",
-) -> Run:
+evaluate = _run_now(_plan_evaluate, "evaluate")
+score = _run_now(_plan_score, "score")
+aevaluate = _run_in_loop(
+    _plan_evaluate,
+    "aevaluate",
     """Run an agent as `evaluate` does, in the running event loop, for example in a notebook.
 
     Objects that belong to the loop, for example the client of an agent, can be used by the agent.
-    """
-    reading = ReadOptions(only=only, columns=columns, allow_code=allow_code)
-    run = RunOptions(attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment, record=record)
-    plan = plan_run(eval_set, agent, criteria, reading, run)
-    with show_bar(plan.total) as on_result:
-        return await execute_in_loop(plan, store=store, on_result=on_result, reuse=reuse)
-
-
-async def ascore(
-    recordings: Paths | Iterable[Recording | Trace],
-    eval_set: EvalSets | None = None,
-    criteria: Criteria = None,
-    *,
-    match: Match = "id",
-    concurrency: int = 8,
-    jobs: int = 1,
-    only: Sequence[str] = (),
-    columns: Mapping[str, str] = NO_COLUMNS,
-    store: str | None = None,
-    judges: Judges | None = None,
-    reuse: str | None = None,
-    allow_code: bool = False,
-    traces: TraceOptions = DEFAULTS,
-    max_incomplete: float | None = None,
-) -> Run:
-    """Score recordings as `score` does, in the running event loop."""
-    reading = ReadOptions(
-        only=only,
-        columns=columns,
-        allow_code=allow_code,
-        match=match,
-        traces=traces,
-        max_incomplete=max_incomplete,
-    )
-    run = RunOptions(concurrency=concurrency, jobs=jobs, judges=judges or Judges())
-    plan = plan_score(recordings, eval_set, criteria, reading, run)
-    with show_bar(plan.total) as on_result:
-        return await execute_in_loop(plan, store=store, on_result=on_result, reuse=reuse)
+    """,
+)
+ascore = _run_in_loop(_plan_score, "ascore", "Score recordings as `score` does, in the running event loop.")

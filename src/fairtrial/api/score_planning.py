@@ -11,20 +11,19 @@ from typing import Any
 from fairtrial import loading
 from fairtrial.api.arguments import Paths, check_match, check_numbers, check_share, collect_recordings
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
-from fairtrial.api.model_warnings import model_warnings
-from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
-from fairtrial.api.planning import (
+from fairtrial.api.eval_sets.set_loading import (
     Criteria,
     Notes,
-    Plan,
     as_stored,
     collect_notes,
     collect_warnings,
     list_names,
     load_sets,
     load_with_criteria,
-    run_info,
 )
+from fairtrial.api.model_warnings import model_warnings
+from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
+from fairtrial.api.planning import Plan, run_info
 from fairtrial.api.text_warnings import text_warnings
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.datasets.column_roles import check_columns

@@ -10,7 +10,7 @@ import msgspec
 
 from fairtrial.errors import FormatError
 from fairtrial.formats import nearest_format
-from fairtrial.formats.adk import evalset
+from fairtrial.formats.adk import case_parts, evalset
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.formats.agents_cli import dataset
 from fairtrial.formats.jsontext import count_quotes, decode, members
@@ -98,7 +98,7 @@ def read_scenarios(top: dict[str, Any], reading: Diagnostics, stem: str) -> Eval
     at: Place = ((), "scenarios")
     cases: list[EvalCase] = []
     for i, raw in enumerate(top["scenarios"]):
-        scenario = evalset.scenario(raw, (at, i), reading)
+        scenario = case_parts.scenario(raw, (at, i), reading)
         text = json.dumps({"user_persona": None, **scenario_json(scenario)}, sort_keys=True)
         cases.append(EvalCase(hashlib.sha256(text.encode()).hexdigest()[:8], scenario=scenario))
     check_unique(cases, at, "starting_prompt", reading)

@@ -10,7 +10,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from fairtrial.config.reader import OptionError, OptionReader, ReadWith
-from fairtrial.formats.adk.evalset import rubrics as read_rubrics
+from fairtrial.formats.adk.case_parts import rubrics as read_rubrics
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.question import Question
 from fairtrial.metrics.adaptive_rubrics import TEMPLATE, Aspect, make_rubrics

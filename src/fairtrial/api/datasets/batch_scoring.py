@@ -17,8 +17,9 @@ from fairtrial.api.datasets.dataset_planning import load_dataset_sets, one_set_o
 from fairtrial.api.datasets.shard_scoring import NO_RUN, ShardScorer, choose_cases
 from fairtrial.api.datasets.shared_models import asks_models
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
+from fairtrial.api.eval_sets.set_loading import Criteria
 from fairtrial.api.plan_options import READ, ReadOptions
-from fairtrial.api.planning import Criteria, run_info
+from fairtrial.api.planning import run_info
 from fairtrial.api.result_folders.dataset_tables import (
     SCORE,
     ConversationRow,

@@ -15,10 +15,11 @@ from fairtrial.api.datasets.dataset_scoring import LOG, DatasetPlan
 from fairtrial.api.datasets.shard_scoring import ShardScorer
 from fairtrial.api.datasets.shared_models import BATCHES
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
+from fairtrial.api.eval_sets.set_loading import Criteria, Notes, load_sets
 from fairtrial.api.labels.run_labels import label_info
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.plan_options import READ, ReadOptions
-from fairtrial.api.planning import Criteria, Notes, load_sets, run_info
+from fairtrial.api.planning import run_info
 from fairtrial.api.result_folders.dataset_sources import INPUTS, MANIFEST
 from fairtrial.api.result_folders.dataset_tables import folder_tables
 from fairtrial.api.run_batches import check_canaries

@@ -15,10 +15,11 @@ from fairtrial.analysis.failures.events import Conversation, item_text
 from fairtrial.analysis.failures.failure_tally import EvenSample
 from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, name_key
 from fairtrial.analysis.failures.run_failures import FAILED
+from fairtrial.api.eval_sets.set_loading import Notes
 from fairtrial.api.execution import execute
 from fairtrial.api.failure_modes.mode_evidence import ModeEvidence, mode_evidence
 from fairtrial.api.failure_modes.mode_naming import Example, propose_names
-from fairtrial.api.planning import Notes, Plan, run_info
+from fairtrial.api.planning import Plan, run_info
 from fairtrial.api.stored_runs import Run
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.judge.judges import Judges

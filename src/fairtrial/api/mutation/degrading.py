@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
+from fairtrial.api.eval_sets.set_loading import Criteria
 from fairtrial.api.mutation.mutation_sources import (
     MUTATION,
     MutationOptions,
@@ -18,7 +19,7 @@ from fairtrial.api.mutation.mutation_sources import (
     judged_criteria,
 )
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
-from fairtrial.api.planning import Criteria, Plan, plan_run
+from fairtrial.api.planning import Plan, plan_run
 from fairtrial.errors import UsageError
 from fairtrial.mutations.planting import sample as sampled
 from fairtrial.planned_case import Environments, Pair, PlannedCase

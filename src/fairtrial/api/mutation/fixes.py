@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fairtrial.api.eval_sets.set_loading import load_sets
 from fairtrial.api.plan_options import READ
-from fairtrial.api.planning import load_sets
 from fairtrial.judge.judges import Judges
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.planned_case import PlannedCase

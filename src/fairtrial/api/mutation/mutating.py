@@ -12,6 +12,7 @@ from msgspec.json import encode
 
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
+from fairtrial.api.eval_sets.set_loading import Criteria
 from fairtrial.api.execution import RunEvents, run_plan
 from fairtrial.api.mutation.degrading import DegradationPlan, Places, plan_degradation
 from fairtrial.api.mutation.mutation_reports import MutationRun, find_reason, make_report
@@ -27,7 +28,7 @@ from fairtrial.api.mutation.mutation_sources import (
 )
 from fairtrial.api.mutation.paraphrasing import write_paraphrases
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
-from fairtrial.api.planning import Criteria, Plan, resume, run_info
+from fairtrial.api.planning import Plan, resume, run_info
 from fairtrial.api.stored_runs import open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.errors import ConfigError, UsageError, spell

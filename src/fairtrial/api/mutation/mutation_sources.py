@@ -13,8 +13,8 @@ import regex
 from msgspec.structs import replace
 
 from fairtrial import loading
+from fairtrial.api.eval_sets.set_loading import Criteria, Notes, load_sets
 from fairtrial.api.plan_options import ReadOptions
-from fairtrial.api.planning import Criteria, Notes, load_sets
 from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.model_pool import find_models

@@ -19,8 +19,9 @@ from fairtrial.agents.harness.harness_table import program_version, warn_of_vers
 from fairtrial.agents.harness.sandbox import check_credentials, choose_sandbox, start_of_image
 from fairtrial.agents.harness.workspaces import copy_folder, hash_path
 from fairtrial.api.attempt_planning import Attempts
+from fairtrial.api.eval_sets.set_loading import Criteria, PreparedSets
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
-from fairtrial.api.planning import Criteria, Plan, PreparedSets, plan_run
+from fairtrial.api.planning import Plan, plan_run
 from fairtrial.api.skills.skill_cases import SkillOptions, find_skill_folder, read_skill_cases, with_distinct_ids
 from fairtrial.config.attempt_options import AttemptOptions
 from fairtrial.errors import UsageError, spell

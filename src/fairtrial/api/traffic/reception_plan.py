@@ -12,9 +12,10 @@ import msgspec
 from fairtrial import loading
 from fairtrial.api.arguments import check_numbers
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
+from fairtrial.api.eval_sets.set_loading import Criteria, list_names, load_sets
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
-from fairtrial.api.planning import Criteria, Plan, list_names, load_sets, resume, run_info
+from fairtrial.api.planning import Plan, resume, run_info
 from fairtrial.api.text_warnings import text_warnings
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions

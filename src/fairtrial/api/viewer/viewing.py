@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -16,6 +15,7 @@ from fairtrial.api.failure_modes.mode_board import ModeBoard
 from fairtrial.api.labels.label_agreement import agreement_view
 from fairtrial.api.labels.label_desk import LabelDesk
 from fairtrial.api.stored_runs import Run, open_store, resume_command
+from fairtrial.api.viewer.excerpt import Excerpt
 from fairtrial.api.viewer.live_numbers import LiveNumbers
 from fairtrial.api.viewer.text_searches import TextSearches
 from fairtrial.api.viewer.view_index import (
@@ -29,17 +29,9 @@ from fairtrial.api.viewer.view_index import (
 from fairtrial.api.viewer.view_order import arrange, group, sort_keys
 from fairtrial.api.viewer.viewed_modes import ViewedModes
 from fairtrial.errors import UsageError
-from fairtrial.records.attempt import Recording
-from fairtrial.records.ballot import Ballot
-from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.judging.calibration import Calibration
-from fairtrial.records.label import Label
-from fairtrial.records.reply import Reply
-from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports.html import clean
-from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import AttemptView
 from fairtrial.reports.views.label_shapes import AgreementView
@@ -48,7 +40,7 @@ from fairtrial.reports.views.view import ComparedRow, attempt_parts, compared_ro
 from fairtrial.reports.views.view_attempts import AgentIndex, attempt_view
 from fairtrial.reports.views.view_modes import decisive_view
 from fairtrial.reports.views.view_rows import RowBuilder
-from fairtrial.store import Store, UnreadableBodyError
+from fairtrial.store import UnreadableBodyError
 from fairtrial.system.unreadable_rows import EXPLANATION
 
 MOST_ROWS = 200
@@ -336,8 +328,8 @@ class StoreViewer:
             index.update()
             return index
 
-    def _excerpt(self, run_id: str, positions: Collection[int]) -> _Excerpt:
-        return _Excerpt(self.store.run(run_id), self.store, tuple(positions))
+    def _excerpt(self, run_id: str, positions: Collection[int]) -> Excerpt:
+        return Excerpt(self.store.run(run_id), self.store, tuple(positions))
 
     def _find_cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return a value that is made once for a key. The values that were used last are kept."""
@@ -363,55 +355,3 @@ def _mentions(row: shapes.RunRow, text: str) -> bool:
     """Return whether a run contains each word of a text."""
     own = " ".join([row.id, row.name, *row.tags, row.target, row.suite, row.kind]).lower()
     return all(word in own for word in text.lower().split())
-
-
-@dataclass(frozen=True)
-class _Excerpt:
-    """A run as reports read it, of which only the cases at some positions are read."""
-
-    info: RunInfo
-    store: Store
-    positions: Collection[int]
-    calibrations: Sequence[Calibration] = field(default=())
-
-    @property
-    def failure_modes(self) -> None:
-        """No modes: an excerpt has only cases."""
-
-    def mode_changes(self, base: ReportedRun) -> None:
-        """Return no changes: an excerpt has only cases."""
-
-    @property
-    def summary(self) -> Summary:
-        """No numbers: an excerpt has only cases."""
-        return Summary(NOT_MET[1])
-
-    @property
-    def cases(self) -> Iterator[CaseResult]:
-        """The results at the positions."""
-        return self.store.results(self.info.id, positions=self.positions)
-
-    @property
-    def expected(self) -> Iterator[ExpectedCase]:
-        """The cases at the positions."""
-        return self.store.cases(self.info.id, positions=self.positions)
-
-    @property
-    def recordings(self) -> Iterator[tuple[int, Recording]]:
-        """The recordings at the positions."""
-        return self.store.recordings(self.info.id, positions=self.positions)
-
-    @property
-    def ballots(self) -> Mapping[str, Ballot]:
-        """The ballots of the run."""
-        return self.store.ballots(self.info.id)
-
-    @property
-    def replies(self) -> Mapping[str, Reply]:
-        """The replies of models."""
-        return self.store.replies(self.info.id)
-
-    @property
-    def labels(self) -> Sequence[Label]:
-        """The labels of the run."""
-        return self.store.labels(self.info.id)
