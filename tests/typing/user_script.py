@@ -28,6 +28,7 @@ from fairtrial import (
     CallError,
     Case,
     CaseError,
+    CaseHistory,
     CaseKey,
     CaseResult,
     Check,
@@ -100,6 +101,7 @@ from fairtrial import (
     ResponseMatch,
     Rubric,
     Run,
+    RunHistory,
     RunInfo,
     RunNotPassedError,
     Safety,
@@ -144,6 +146,7 @@ from fairtrial import (
     ascore,
     avalue,
     calibrate,
+    case_history,
     compare,
     evaluate,
     failure_changes,
@@ -151,6 +154,7 @@ from fairtrial import (
     find_duplicates,
     flaky,
     gate,
+    history,
     iter_recordings,
     load_eval_set,
     load_recordings,
@@ -456,6 +460,9 @@ def trust(run: Run, again: Run, folder: Path) -> list[str]:
     except (StoreError, UsageError) as error:
         size = error
     repeated: Flakiness = flaky(run)
+    along: RunHistory = history(measure="cases", last=10)
+    refund: CaseHistory = case_history("refund")
+    print(along.rows, refund.state)
     labels: list[Label] = run.labels
     calibrations: list[Calibration] = calibrate(again)
     states: list[tuple[JudgeState, Agreement | None]] = [(own.state, own.agreement) for own in calibrations]

@@ -26,6 +26,8 @@ from fairtrial.api.decisions.comparing import find_base_run as find_base_run
 from fairtrial.api.decisions.flaky_cases import flaky as flaky
 from fairtrial.api.decisions.gating import claims_in as claims_in
 from fairtrial.api.decisions.gating import gate as gate
+from fairtrial.api.decisions.history import case_history as case_history
+from fairtrial.api.decisions.history import history as history
 from fairtrial.api.decisions.size_planning import plan as plan
 from fairtrial.api.doctor import Finding as Finding
 from fairtrial.api.doctor import examine_installation as examine_installation
@@ -99,6 +101,7 @@ from fairtrial.api.reporting import print_comparison as print_comparison
 from fairtrial.api.reporting import print_flaky as print_flaky
 from fairtrial.api.reporting import print_gate as print_gate
 from fairtrial.api.reporting import print_gate_audit as print_gate_audit
+from fairtrial.api.reporting import print_history as print_history
 from fairtrial.api.reporting import print_invalid as print_invalid
 from fairtrial.api.reporting import print_mutation as print_mutation
 from fairtrial.api.reporting import print_plan as print_plan

@@ -16,11 +16,13 @@ from fairtrial.records.gate import GateDecision
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run_comparison import Comparison
+from fairtrial.records.run_history import CaseHistory, RunHistory
 from fairtrial.records.size_plan import SizePlan
 from fairtrial.reports.attempts import CaseAttempts, attempts, by_case
 from fairtrial.reports.decisions.audit_report import gate_audit_report, suite_audit_report
 from fairtrial.reports.decisions.comparison_table import comparison_report
 from fairtrial.reports.decisions.gate_report import gate_report
+from fairtrial.reports.decisions.history_report import case_history_report, history_report
 from fairtrial.reports.decisions.planning_report import flaky_report, plan_report
 from fairtrial.reports.judges.ballots import ballots
 from fairtrial.reports.mutation.mutation_table import mutation_table, summary_line
@@ -155,6 +157,12 @@ def print_plan(console: Console, plan: SizePlan) -> None:
 def print_flaky(console: Console, flakiness: Flakiness) -> None:
     """Print the flaky cases of a run."""
     console.print(flaky_report(flakiness))
+
+
+def print_history(console: Console, history: RunHistory | CaseHistory) -> None:
+    """Print a series of runs, or the attempts at a case along it."""
+    is_case = isinstance(history, CaseHistory)
+    console.print(case_history_report(history) if is_case else history_report(history))
 
 
 def print_gate(console: Console, decision: GateDecision) -> None:

@@ -38,6 +38,9 @@ COMMAND_GROUPS = {
         "convert": "Write an eval set in another format.",
         "expect": "Write an eval set that expects what recordings show.",
         "record": "Run an agent, and write its conversations without scores.",
+        "value": "Compute the value of reasoning traces.",
+        "select": "Select the best traces of a set, by value and by coverage.",
+        "redact": "Write files without secrets and personal data.",
     },
     "Judges and people": {
         "label": "Label outcomes in a browser, without the judge's verdict.",
@@ -47,15 +50,11 @@ COMMAND_GROUPS = {
     "Trust": {
         "compare": "Compare runs case by case, with intervals and verdicts.",
         "plan": "Plan how many cases and attempts a question needs.",
+        "history": "Show runs in their order, and since when a number changed.",
         "flaky": "List the cases that pass in some attempts only.",
         "failures": "Find where attempts went wrong, and group failures.",
         "attack": "Plant attacks in the cases that an agent passes.",
         "mutate": "Plant changes in conversations, and report the caught ones.",
-    },
-    "Value": {
-        "value": "Compute the value of reasoning traces.",
-        "select": "Select the best traces of a set, by value and by coverage.",
-        "redact": "Write files without secrets and personal data.",
     },
     "More": {
         "doctor": "Show packages, keys, the store and plugins in a table.",

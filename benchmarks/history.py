@@ -1,0 +1,156 @@
+"""How often the steps of `fairtrial history` are false, and how soon a true step is seen.
+
+    python benchmarks/history.py            # 500 seeds for each world, about 40 minutes on one core
+    python benchmarks/history.py --seeds 20
+
+Each world is a series of runs over the same cases. Most cases pass nearly always; in the world `flaky`, the pass rates
+of the cases are spread evenly over 0..1. Beside the detector run a threshold on the last run (more than three standard
+errors below the mean of the runs before), and CUSUM on the means of the runs (allowance half and limit five of their
+standard deviation, which the first 20 runs give).
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import statistics
+from collections.abc import Callable, Sequence
+
+from fairtrial.stats.step_detector import CaseValue, StepDetector
+
+RUNS = 200
+BEFORE, AFTER = 20, 6
+Alarm = Callable[[dict[int, CaseValue]], bool]
+
+
+def make_rates(rng: random.Random, cases: int, kind: str) -> list[float]:
+    """Return the pass rates of the cases of a world."""
+    return [rng.random() if kind == "flaky" else rng.betavariate(0.3, 0.06) for _ in range(cases)]
+
+
+def draw(rng: random.Random, rates: Sequence[float], attempts: int, *, is_dependent: bool) -> dict[int, CaseValue]:
+    """Return the values of a run. Dependent attempts at a case all pass, or all fail."""
+    values = {}
+    for case, rate in enumerate(rates):
+        passed = attempts * (rng.random() < rate) if is_dependent else sum(rng.random() < rate for _ in range(attempts))
+        values[case] = (float(passed), attempts)
+    return values
+
+
+def e_detector() -> Alarm:
+    """Return the detector of `fairtrial history`."""
+    detector = StepDetector()
+    return lambda values: detector.add(values) is not None
+
+
+def threshold_on_last() -> Alarm:
+    """Return an alarm that looks at the last run alone."""
+    means: list[float] = []
+
+    def add(values: dict[int, CaseValue]) -> bool:
+        mean = statistics.fmean(total / attempts for total, attempts in values.values())
+        alarm = False
+        if means:
+            before = statistics.fmean(means)
+            error = math.sqrt(max(before * (1 - before), 1e-4) / len(values))
+            alarm = before - mean > 3 * error
+        means.append(mean)
+        return alarm
+
+    return add
+
+
+def cusum() -> Alarm:
+    """Return CUSUM on the means of the runs, in both directions."""
+    means: list[float] = []
+    sums = [0.0, 0.0]
+
+    def add(values: dict[int, CaseValue]) -> bool:
+        means.append(statistics.fmean(total / attempts for total, attempts in values.values()))
+        if len(means) <= BEFORE:
+            return False
+        centre, spread = statistics.fmean(means[:BEFORE]), statistics.stdev(means[:BEFORE]) or 1e-3
+        for place, sign in enumerate((1, -1)):
+            sums[place] = max(0.0, sums[place] + sign * (means[-1] - centre) / spread - 0.5)
+        if max(sums) <= 5:
+            return False
+        means.clear()
+        sums[:] = [0.0, 0.0]
+        return True
+
+    return add
+
+
+ALARMS = {"e-detector": e_detector, "last run": threshold_on_last, "CUSUM": cusum}
+
+
+def count_false(seeds: int, cases: int, kind: str, attempts: int, *, is_dependent: bool) -> dict[str, int]:
+    """Return the number of alarms of each method over all runs of all seeds, without a change."""
+    alarms = dict.fromkeys(ALARMS, 0)
+    for seed in range(seeds):
+        rng = random.Random(f"{cases} {kind} {attempts} {is_dependent} {seed}")
+        rates = make_rates(rng, cases, kind)
+        methods = {name: make() for name, make in ALARMS.items()}
+        for _ in range(RUNS):
+            values = draw(rng, rates, attempts, is_dependent=is_dependent)
+            for name, add in methods.items():
+                alarms[name] += add(values)
+    return alarms
+
+
+def find_true(seeds: int, cases: int, kind: str, size: float, *, breaks: bool) -> dict[str, tuple[float, float]]:
+    """Return the shares of seeds in which each method sees a fall in the first run, and within six runs.
+
+    If the change `breaks` cases, some of them never pass any more. Otherwise all lose the same share.
+    """
+    first, within = dict.fromkeys(ALARMS, 0), dict.fromkeys(ALARMS, 0)
+    for seed in range(seeds):
+        rng = random.Random(f"true {cases} {kind} {size} {breaks} {seed}")
+        rates = make_rates(rng, cases, kind)
+        after = break_cases(rng, rates, size) if breaks else [rate * (1 - size * cases / sum(rates)) for rate in rates]
+        before = [draw(rng, rates, 1, is_dependent=False) for _ in range(BEFORE)]
+        later = [draw(rng, after, 1, is_dependent=False) for _ in range(AFTER)]
+        for name, make in ALARMS.items():
+            add = make()
+            for values in before:
+                add(values)
+            seen = [add(values) for values in later]
+            first[name] += seen[0]
+            within[name] += any(seen)
+    return {name: (first[name] / seeds, within[name] / seeds) for name in ALARMS}
+
+
+def break_cases(rng: random.Random, rates: Sequence[float], size: float) -> list[float]:
+    """Return rates of which some are lowered to 0, until their mean has fallen by a size."""
+    after, remaining = list(rates), size * len(rates)
+    for case in rng.sample(range(len(rates)), len(rates)):
+        fall = min(after[case], remaining)
+        after[case] -= fall
+        remaining -= fall
+    return after
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=500)
+    seeds = parser.parse_args().seeds
+    print(f"False steps in {seeds} series of {RUNS} runs; one in 1,000 allows {seeds * RUNS / 1000:.0f}")
+    worlds = [(100, "stable", 1, False), (100, "flaky", 1, False), (20, "flaky", 1, False), (200, "stable", 1, False)]
+    for cases, kind, attempts, is_dependent in [*worlds, (50, "flaky", 3, False), (50, "flaky", 3, True)]:
+        alarms = count_false(seeds, cases, kind, attempts, is_dependent=is_dependent)
+        shape = f"{cases} {kind} cases, {attempts} {'dependent ' if is_dependent else ''}attempts"
+        print(f"  {shape:45}", ", ".join(f"{name} {number}" for name, number in alarms.items()), flush=True)
+    print("True steps seen in the first run, and within six runs")
+    for kind in ("stable", "flaky"):
+        for breaks in (True, False):
+            for size in (0.05, 0.2):
+                found = find_true(seeds, 100, kind, size, breaks=breaks)
+                shape = f"{kind}, {size:.0%} {'of the cases break' if breaks else 'from all cases'}"
+                shares = ", ".join(f"{name} {one:.1%} {six:.1%}" for name, (one, six) in found.items())
+                print(f"  {shape:45}", shares, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""The history of a series of runs: which numbers are comparable, and where a change holds."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from fairtrial.analysis.clustered_summary import estimate_cases
+from fairtrial.analysis.comparability import why_not_comparable
+from fairtrial.analysis.measured_run import Measure, MeasuredRun
+from fairtrial.analysis.paired_runs import pair_runs
+from fairtrial.errors import UsageError, nearest
+from fairtrial.records.keys import CaseKey
+from fairtrial.records.run_comparison import IntervalEstimate
+from fairtrial.records.run_history import CaseHistory, CaseRun, HistoryRow, HistoryStep
+from fairtrial.stats.difference import paired_difference
+from fairtrial.stats.interval import wilson
+from fairtrial.stats.step_detector import WINDOW, CaseValue, StepDetector
+
+STREAK = 3
+"""After so many equal runs, a case that went back and forth counts as broken or passing again."""
+_ROUNDING = 1e-9
+_Z = 1.959964
+"""The quantile of a 95 % interval."""
+
+
+Values = Mapping[Hashable, CaseValue]
+"""The values of a run by case."""
+
+
+@dataclass
+class _Segment:
+    """The comparable runs since the last step, and the runs before it, from which the size of the step is computed."""
+
+    ids: list[str] = field(default_factory=list)
+    values: list[Values] = field(default_factory=list)
+    before: list[Values] = field(default_factory=list)
+    step: HistoryStep | None = None
+    row: int = -1
+
+    def add(self, run_id: str, values: Values) -> int:
+        """Add a run, and return the number of its cases that an earlier run has, too."""
+        compared = sum(any(case in earlier for earlier in self.values) for case in values)
+        self.ids.append(run_id)
+        self.values.append(values)
+        del self.ids[:-WINDOW], self.values[:-WINDOW]
+        return compared
+
+    def divide(self, evidence: float, number: int, row: int) -> _Segment:
+        """Return the segment of the last runs, before which a step is."""
+        ids = self.ids
+        step = HistoryStep(ids[-number], ids[-number - 1], ids[-1], evidence, 0, IntervalEstimate(None))
+        return _Segment(ids[-number:], self.values[-number:], self.values[:-number], step, row)
+
+    def measure_step(self, measure: Measure) -> HistoryStep | None:
+        """Return the step before the segment with its size, or None if there is no step."""
+        if self.step is None:
+            return None
+        cases = {case: None for values in self.values for case in values}
+        means = [(_mean(case, self.before), _mean(case, self.values)) for case in cases]
+        low, high = measure.range.bounds
+        scale = (low - high) if measure.lower_is_better else high - low
+        moves = [scale * (after - before) for before, after in means if before is not None and after is not None]
+        difference = paired_difference(moves, width=abs(scale))
+        change = IntervalEstimate(None)
+        if moves:
+            ends = (None, None) if difference is None else difference.interval()
+            change = IntervalEstimate(sum(moves) / len(moves), *ends)
+        return replace(self.step, cases=len(moves), change=change)
+
+
+def _mean(case: Hashable, runs: Sequence[Values]) -> float | None:
+    """Return the mean of the attempts of a case in runs, or None if there are none."""
+    values = [run[case] for run in runs if case in run]
+    attempts = sum(size for _, size in values)
+    return sum(value for value, _ in values) / attempts if attempts else None
+
+
+def follow_runs(runs: Iterable[MeasuredRun], measure_name: str, false_every: float) -> list[HistoryRow]:
+    """Return a row for each run of a series, the oldest first, with the steps of a measure.
+
+    A run that took the measure in another way than the run before begins a new segment: no step is found there.
+    An unbounded measure has rows, and no steps. The size of a step is the mean difference of the shared cases between
+    the runs before and the runs after it, as far as the neighbouring steps.
+    """
+    rows: list[HistoryRow] = []
+    detector, segment = StepDetector(false_every), _Segment()
+    previous: MeasuredRun | None = None
+
+    def end_segment(measure: Measure) -> None:
+        if (step := segment.measure_step(measure)) is not None:
+            rows[segment.row] = replace(rows[segment.row], step=step)
+
+    for run in runs:
+        measure = run.measures.get(measure_name)
+        new_segment = _why_apart(previous, run, measure)
+        if new_segment:
+            if previous is not None and measure_name in previous.measures:
+                end_segment(previous.measures[measure_name])
+            detector.restart()
+            segment = _Segment()
+        values = _values(run, measure) if measure is not None and measure.is_bounded else {}
+        rows.append(_row(run, measure, segment.add(run.info.id, values), new_segment))
+        if measure is not None and (step := detector.add(values)) is not None:
+            end_segment(measure)
+            number = step.seen - step.start + 1
+            segment = segment.divide(step.evidence, number, len(rows) - number)
+        previous = run
+    if previous is not None and measure_name in previous.measures:
+        end_segment(previous.measures[measure_name])
+    return rows
+
+
+def _why_apart(previous: MeasuredRun | None, run: MeasuredRun, measure: Measure | None) -> str:
+    """Return why a measure of two runs cannot be compared, or an empty text."""
+    if measure is None:
+        return "the run does not have the measure"
+    if previous is None:
+        return ""
+    if measure.name not in previous.measures:
+        return f"the run before has no measure {measure.name}"
+    try:
+        pairs = pair_runs(previous, run)
+    except UsageError as problem:
+        return str(problem)
+    return why_not_comparable(pairs, measure)
+
+
+def _values(run: MeasuredRun, measure: Measure) -> dict[Hashable, CaseValue]:
+    """Return the attempts of each case as a sum of shares of the range. A whole sum is exactly whole."""
+    column, values = run.columns[measure.name], dict[Hashable, CaseValue]()
+    repeated = {key for key in run.keys if run.keys.count(key) > 1} if len(set(run.keys)) < len(run.keys) else set()
+    for case, key in enumerate(run.keys):
+        sample = column.sample(case)
+        if sample is None or key in repeated:
+            continue
+        total = measure.share(sample.mean) * sample.attempts
+        values[key] = (float(round(total)) if abs(total - round(total)) < _ROUNDING else total, sample.attempts)
+    return values
+
+
+def _row(run: MeasuredRun, measure: Measure | None, compared: int, new_segment: str) -> HistoryRow:
+    info, git = run.info, run.info.config.get("git") or {}
+    value = IntervalEstimate(None)
+    if measure is not None:
+        _, estimate = estimate_cases(run, measure, range(len(run.keys)))
+        value = IntervalEstimate(estimate.value, estimate.low, estimate.high)
+    return HistoryRow(
+        info.id,
+        info.started,
+        value,
+        len(run.keys),
+        compared,
+        str(git.get("commit", "")),
+        bool(git.get("dirty")),
+        info.models,
+        info.seconds,
+        new_segment=new_segment,
+    )
+
+
+def follow_case(runs: Iterable[MeasuredRun], name: str, series: Mapping[str, str]) -> CaseHistory:
+    """Return the attempts at a case along runs. Raises UsageError if no run has a case of this id or name."""
+    rows: list[CaseRun] = []
+    before: CaseKey | None = None
+    names: dict[str, None] = {}
+    for run in runs:
+        names |= dict.fromkeys(run.names)
+        places = [place for place, key in enumerate(run.keys) if name in (key.case, run.names[place])]
+        for place in places:
+            sample, missing = run.columns["cases"].sample(place), run.columns["cases"].missing(place)
+            attempts = 0 if sample is None else sample.attempts
+            passed = 0 if sample is None else round(sample.mean * sample.attempts)
+            key = run.keys[place]
+            edited = before is not None and before.digest != key.digest
+            git = run.info.config.get("git") or {}
+            commit = str(git.get("commit", ""))
+            rows.append(CaseRun(run.info.id, run.info.started, commit, passed, attempts, missing, edited))
+            before = key
+    if not rows:
+        raise UsageError(f"no run of the series has a case {name!r}{nearest(name, names)}")
+    last_edit = max((place for place, row in enumerate(rows) if row.expectation_changed), default=0)
+    current = [row for row in rows[last_edit:] if row.attempts]
+    state, since = _find_state(current)
+    passed, attempts = sum(row.passed for row in current), sum(row.attempts for row in current)
+    rate = IntervalEstimate(None)
+    if attempts:
+        rate = IntervalEstimate(passed / attempts, *wilson(passed / attempts, attempts, _Z))
+    return CaseHistory(name, dict(series), state, since, rate, tuple(rows))
+
+
+def _find_state(runs: Sequence[CaseRun]) -> tuple[str, str]:
+    """Return the state of a case at the end of runs, and the first run of that state."""
+    if not runs:
+        return "unknown", ""
+    outcomes = [("passing" if run.passed == run.attempts else "flaky" if run.passed else "broken") for run in runs]
+    changes = [place for place in range(1, len(outcomes)) if outcomes[place] != outcomes[place - 1]]
+    streak = len(outcomes) - (changes[-1] if changes else 0)
+    if outcomes[-1] != "flaky" and streak < STREAK and len(changes) > 1:
+        return "flaky", runs[changes[0]].id
+    return outcomes[-1], runs[changes[-1] if changes else 0].id

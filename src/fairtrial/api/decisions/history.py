@@ -1,0 +1,124 @@
+"""The history of a series of stored runs, and of a case along it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+
+from msgspec.structs import replace
+
+from fairtrial.analysis.measured_run import CASES, MeasuredRun
+from fairtrial.analysis.run_history import follow_case, follow_runs
+from fairtrial.api.stored_runs import measure_stored, open_store
+from fairtrial.errors import UsageError, spell
+from fairtrial.records.run import RunInfo
+from fairtrial.records.run_history import CaseHistory, RunHistory
+from fairtrial.records.summary import RunUsage
+from fairtrial.stats.step_detector import RUNS_BETWEEN_FALSE_STEPS, WINDOW
+from fairtrial.store import DEFAULT_URL, Store
+
+SERIES = ("agent", "eval_set", "branch")
+"""What the runs of a series share, unless the caller names other fields."""
+FIELDS = (*SERIES, "name", "tags", "kind")
+LAST = 50
+"""The number of runs that a history shows, unless the caller wants another."""
+
+
+def history(
+    run: str = "",
+    *,
+    measure: str = CASES,
+    series: Sequence[str] = SERIES,
+    last: int = LAST,
+    false_every: float = RUNS_BETWEEN_FALSE_STEPS,
+    store: str = DEFAULT_URL,
+) -> RunHistory:
+    """Return the runs of a series, the oldest first, with the steps of a measure: changes that hold.
+
+    `run` is the beginning of the id of a run of the series, by default of the newest run. `series` names what its runs
+    share: `agent`, `eval_set`, `branch`, `name`, `tags` or `kind`. `measure` is one of `compare`. At most one
+    run in `false_every` shows a step although nothing changed, if the cases are independent of each other. Raises
+    UsageError if the store or the run does not exist.
+    """
+    if not false_every > 1:
+        raise UsageError(f"{spell('false_every')}: must be a number above 1, got {false_every!r}")
+    with closing(open_store(store, create=False)) as run_store:
+        common, members = _find_series(run_store, run, series)
+        # Runs before the first that is shown say what it is compared with.
+        read = members[-(last + WINDOW) :]
+        rows = follow_runs(_measure_each(run_store, read, measure), measure, false_every)
+        shown = rows[-last:]
+        for place, row in enumerate(shown):
+            summary = run_store.summary(row.id)
+            if summary is not None:
+                shown[place] = replace(row, cost=_add_costs(summary.spending))
+        newest = measure_stored(run_store, members[-1]).measures.get(measure)
+    notes = []
+    if newest is not None and not newest.is_bounded:
+        notes.append(f"{measure} has no largest or no smallest value, so that no step is looked for")
+    if len(members) > len(read):
+        notes.append(f"steps are looked for in the last {len(read)} runs")
+    is_rate = newest is None or newest.is_rate
+    return RunHistory(common, measure, is_rate, false_every, tuple(shown), len(members) - len(shown), tuple(notes))
+
+
+def case_history(
+    case: str,
+    run: str = "",
+    *,
+    series: Sequence[str] = SERIES,
+    last: int = LAST,
+    store: str = DEFAULT_URL,
+) -> CaseHistory:
+    """Return the attempts at a case along a series: whether it is broken or flaky, and since which run.
+
+    `case` is the id or the name of a case. The other arguments are those of `history`.
+    """
+    with closing(open_store(store, create=False)) as run_store:
+        common, members = _find_series(run_store, run, series)
+        return follow_case((measure_stored(run_store, info) for info in members[-last:]), case, common)
+
+
+def _add_costs(spending: RunUsage) -> float | None:
+    """Return the cost of all models in US dollars, or None if a part of it is not known."""
+    usages = (spending.agent, spending.judge, spending.simulator, spending.environment)
+    costs = [usage.cost for usage in usages if usage is not None]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None
+
+
+def _measure_each(store: Store, members: Sequence[RunInfo], measure: str) -> Iterator[MeasuredRun]:
+    """Yield the numbers of runs. Raises UsageError if the newest lacks the measure."""
+    measure_stored(store, members[-1]).measure(measure)
+    for info in members:
+        yield measure_stored(store, info)
+
+
+def _find_series(store: Store, run: str, series: Sequence[str]) -> tuple[dict[str, str], list[RunInfo]]:
+    """Return what the runs of a series share, and its finished runs, the oldest first."""
+    for field in series:
+        if field not in FIELDS:
+            raise UsageError(f"{spell('series')}: must be one of {', '.join(FIELDS)}, got {field!r}")
+    finished = [info for info in reversed(store.runs()) if info.finished is not None]
+    if not finished:
+        raise UsageError("the store holds no finished run")
+    chosen = store.run(run) if run else finished[-1]
+    common = _describe(chosen, series)
+    members = [info for info in finished if _describe(info, series) == common]
+    if not members:
+        raise UsageError(f"run {chosen.id} is not finished, and its series has no other run")
+    return common, members
+
+
+def _describe(info: RunInfo, series: Sequence[str]) -> dict[str, str]:
+    """Return the fields of a run that name its series."""
+    git = info.config.get("git") or {}
+    texts = {
+        "agent": str(info.config.get("agent") or ""),
+        "eval_set": " ".join(map(str, info.config.get("eval_set_ids") or ())),
+        "branch": str(git.get("branch", "")),
+        "name": info.name,
+        "tags": " ".join(info.tags),
+        "kind": info.kind,
+    }
+    return {field: texts[field] for field in series}

@@ -1,0 +1,77 @@
+"""The command `fairtrial history`, which looks along the runs of a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fairtrial.cli import completion
+from fairtrial.cli.headed_command import command
+from fairtrial.cli.options import flags, trust_flags
+
+
+@command()
+@click.argument("run", required=False, default="", shell_complete=completion.runs)
+@click.option("--case", metavar="ID", help="Show the attempts at this case, and since when it is broken or flaky.")
+@click.option(
+    "--measure",
+    metavar="NAME",
+    default="cases",
+    show_default=True,
+    help="The measure: cases, cases:pass, a criterion, or CRITERION:pass.",
+)
+@click.option(
+    "--series",
+    metavar="FIELDS",
+    default="agent,eval_set,branch",
+    show_default=True,
+    help="What the runs share, divided by commas: agent, eval_set, branch, name, tags, kind.",
+)
+@click.option(
+    "--last", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="Show the last N runs."
+)
+@click.option(
+    "--false-every",
+    type=click.FloatRange(1, min_open=True),
+    default=1000.0,
+    show_default=True,
+    metavar="N",
+    help="At most one run in N shows a step although nothing changed.",
+)
+@trust_flags.json_file
+@flags.add_store_option
+def history(
+    run: str,
+    case: str | None,
+    measure: str,
+    series: str,
+    last: int,
+    false_every: float,
+    json_file: Path | None,
+    store: str,
+) -> None:
+    """Show the runs of a series, and since when a number is better or worse.
+
+    RUN is the beginning of the id of a run of the series, by default of the newest run. A step is a change of the same
+    cases that holds. If a criterion, its threshold or its judge changed, a new segment begins, and no step is found
+    there.
+
+    \b
+    fairtrial history
+    fairtrial history 20261121 --measure final_response_match_v2 --last 100
+    fairtrial history --case refund --json refund.json
+    fairtrial history --series agent,tags
+    """  # noqa: D301
+    from fairtrial import api
+    from fairtrial.cli.console import console
+
+    fields = [field.strip() for field in series.split(",") if field.strip()]
+    found = (
+        api.history(run, measure=measure, series=fields, last=last, false_every=false_every, store=store)
+        if case is None
+        else api.case_history(case, run, series=fields, last=last, store=store)
+    )
+    trust_flags.write(found, json_file)
+    if not trust_flags.is_stdout(json_file):
+        api.print_history(console(), found)

@@ -1,0 +1,88 @@
+"""The records of a series of runs: a row for each run, and the steps between them."""
+
+from __future__ import annotations
+
+from fairtrial.records.record import Displayed, Record
+from fairtrial.records.run_comparison import IntervalEstimate
+
+
+class HistoryStep(Record, frozen=True):
+    """A change of a measure that holds. `change` is the mean difference of the cases that both sides share.
+
+    `first` is the id of the first run after the step, and `seen_in` the id of the run that raised the alarm. `cases` is
+    the number of shared cases. `evidence` is the e-value, at least the number of runs between false steps.
+    """
+
+    first: str
+    before: str
+    seen_in: str
+    evidence: float
+    cases: int
+    change: IntervalEstimate
+
+
+class HistoryRow(Record, frozen=True):
+    """A run of a series. `value` is None if no case has a value.
+
+    `compared` is the number of cases that an earlier run of the segment has, too. `new_segment` says why the run is not
+    comparable with the run before, or is empty. `cost` is in US dollars, of all models together, and None if a part of
+    it is not known. `seconds` is the time that the run took.
+    """
+
+    id: str
+    started: str
+    value: IntervalEstimate
+    cases: int
+    compared: int
+    commit: str = ""
+    dirty: bool = False
+    models: tuple[str, ...] = ()
+    seconds: float | None = None
+    cost: float | None = None
+    new_segment: str = ""
+    step: HistoryStep | None = None
+
+
+class RunHistory(Displayed, frozen=True, tag_field="kind", tag="history"):
+    """The runs of a series, the oldest first, and how often a step is false: at most one run in `false_every`.
+
+    `series` names what the runs share, for example `{"agent": "shop.agent:reply"}`. `earlier` is the number of older
+    runs that are left out. `notes` say what is not known.
+    """
+
+    series: dict[str, str]
+    measure: str
+    is_rate: bool
+    false_every: float
+    rows: tuple[HistoryRow, ...]
+    earlier: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class CaseRun(Record, frozen=True):
+    """The attempts at a case in a run. `expectation_changed` says that the case was edited since the run before."""
+
+    id: str
+    started: str
+    commit: str
+    passed: int
+    attempts: int
+    missing: int = 0
+    expectation_changed: bool = False
+
+
+class CaseHistory(Displayed, frozen=True, tag_field="kind", tag="case_history"):
+    """The attempts at a case along a series, the oldest first.
+
+    `state` is that of the last run: `broken` if no attempt passed, `flaky` if some passed, `passing` if all passed. It
+    is `flaky`, too, if the runs went back and forth and the last three are not alike, and `unknown` without an attempt
+    that passed or failed. `since` is the first run of that state. `pass_rate` is over the attempts
+    since the case was edited.
+    """
+
+    case: str
+    series: dict[str, str]
+    state: str
+    since: str
+    pass_rate: IntervalEstimate
+    runs: tuple[CaseRun, ...]

@@ -1,0 +1,105 @@
+"""The terminal report of a series of runs, and of a case along it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from fairtrial.records.run_history import CaseHistory, HistoryRow, HistoryStep, RunHistory
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.decisions.comparison_table import points
+from fairtrial.reports.numbers import DASH, dollars, interval, number, rate
+from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.text.display import count, visible_line
+
+_BARS = "▁▂▃▄▅▆▇█"
+_WIDTH = 60
+_COMMIT = 8
+
+
+def history_report(history: RunHistory) -> RenderableType:
+    """Return a row for each run, a line of bars, and a sentence for each step."""
+    show = rate if history.is_rate else number
+    rows = Rows(("run", "commit", history.measure, INTERVAL, "cases", "compared", "time", "cost", "step"))
+    for row in history.rows:
+        ends = Estimate(row.value.value, row.value.low, row.value.high)
+        rows.add(
+            row.id,
+            f"{visible_line(row.commit)[:_COMMIT]}{'+' if row.dirty else ''}" or DASH,
+            DASH if row.value.value is None else show(row.value.value),
+            interval(ends, percent=history.is_rate) or DASH,
+            f"{row.cases:,}",
+            f"{row.compared:,}",
+            DASH if row.seconds is None else f"{row.seconds:.1f} s",
+            DASH if row.cost is None else dollars(row.cost),
+            "step" if row.step is not None else "new segment" if row.new_segment else "",
+            style="" if row.step is None else "yellow",
+        )
+    series = ", ".join(f"{name} {value or 'not known'}" for name, value in history.series.items())
+    lines: list[RenderableType] = [Text(visible_line(series), "bold")]
+    if history.earlier:
+        lines.append(Text(f"{count(history.earlier, 'older run')} left out; --last N shows more", "dim"))
+    lines += [Text(draw_bars([row.value.value for row in history.rows])), rows, Text("")]
+    lines += [Text(visible_line(sentence)) for row in history.rows for sentence in _sentences(row, history)]
+    if not any(row.step for row in history.rows):
+        lines.append(Text("No step: nothing shows that the agent changed."))
+    lines.append(Text(f"At most one run in {history.false_every:,.0f} shows a step although nothing changed.", "dim"))
+    return Group(*lines, *(Text(visible_line(note), "yellow") for note in history.notes))
+
+
+def _sentences(row: HistoryRow, history: RunHistory) -> list[str]:
+    sentences = [f"{row.id}: a new segment begins: {row.new_segment}"] if row.new_segment else []
+    return [*sentences, *([describe_step(row.step, is_rate=history.is_rate)] if row.step is not None else [])]
+
+
+def describe_step(step: HistoryStep, *, is_rate: bool) -> str:
+    """Return a step as a sentence."""
+    size = points if is_rate else number
+    change = step.change
+    if change.value is None or change.low is None or change.high is None:
+        moved = "changed by an unknown amount"
+    else:
+        ends = f"{_signed(change.low, size)} to {_signed(change.high, size)}"
+        moved = f"changed by {_signed(change.value, size)} ({ends})"
+    return (
+        f"between {step.before} and {step.first}, {count(step.cases, 'case')} {moved}; "
+        f"the step was seen in {step.seen_in} (e-value {step.evidence:,.0f})"
+    )
+
+
+def _signed(value: float, size: Callable[[float], str]) -> str:
+    return f"{'-' if value < 0 else '+'}{size(abs(value))}"
+
+
+def draw_bars(values: Sequence[float | None]) -> str:
+    """Return the last values as a line of bars, at most 60 cells. A run without a value is a space."""
+    shown = list(values)[-_WIDTH:]
+    known = [value for value in shown if value is not None]
+    if not known:
+        return ""
+    low, high = min(known), max(known)
+    steps = len(_BARS) - 1
+    bars = (" " if value is None else _BARS[round(steps * _share(value, low, high))] for value in shown)
+    return "".join(bars)
+
+
+def _share(value: float, low: float, high: float) -> float:
+    return (value - low) / (high - low) if high > low else 1.0
+
+
+def case_history_report(history: CaseHistory) -> RenderableType:
+    """Return the attempts at a case run by run, its state, and its pass rate."""
+    rows = Rows(("run", "commit", "passed", "attempts", "without verdict", ""))
+    for run in history.runs:
+        edited = "expectation changed" if run.expectation_changed else ""
+        cells = (f"{run.passed:,}", f"{run.attempts:,}", f"{run.missing:,}" if run.missing else "")
+        rows.add(run.id, visible_line(run.commit)[:_COMMIT] or DASH, *cells, edited)
+    value = history.pass_rate
+    ends = interval(Estimate(value.value, value.low, value.high), percent=True)
+    shown = "" if value.value is None else f"; {rate(value.value)} of the attempts passed ({ends})"
+    first = next((run for run in history.runs if run.id == history.since), None)
+    commit = f", commit {first.commit[:_COMMIT]}" if first is not None and first.commit else ""
+    since = f" since {history.since}{commit}" if history.since else ""
+    return Group(rows, Text(""), Text(visible_line(f"{history.case} is {history.state}{since}{shown}."), "bold"))

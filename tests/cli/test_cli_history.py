@@ -1,0 +1,136 @@
+"""The command `fairtrial history` shows the runs of a series, the steps between them, and the life of a case."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from commands import enter, fairtrial
+from fairtrial import Range, history
+from fairtrial.store import DEFAULT_URL
+from graded_runs import graded, graded_run
+
+CASES = [f"case-{number}" for number in range(40)]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder."""
+    enter(tmp_path, monkeypatch)
+
+
+def store_runs(runs: Sequence[Mapping[str, Sequence[float]]], threshold: float = 0.5) -> list[str]:
+    """The ids of runs in the store."""
+    return [graded_run(values, store=DEFAULT_URL, criteria=[graded(threshold)]).info.id for values in runs]
+
+
+def make_values(rng: random.Random, broken: int = 0) -> dict[str, list[float]]:
+    """One value for each case: nearly always 1, and 0 for the first broken cases."""
+    return {name: [float(place >= broken and rng.random() < 0.97)] for place, name in enumerate(CASES)}
+
+
+def test_a_step_is_named_with_the_runs_around_it_and_its_size() -> None:
+    """Twelve of 40 cases break after the sixth run."""
+    rng = random.Random(1)
+    ids = store_runs([make_values(rng, 12 if run >= 6 else 0) for run in range(10)])
+    done = fairtrial("history", "--series", "eval_set")
+    assert done.code == 0
+    (sentence,) = [line for line in done.out.splitlines() if line.startswith("between ")]
+    assert sentence.startswith(f"between {ids[5]} and {ids[6]}, 40 cases changed by -")
+    (row,) = fairtrial("history", "--series", "eval_set", "--last", "4", "--json", "-").json["rows"][:1]
+    assert row["id"] == row["step"]["first"] == ids[6]
+    change = row["step"]["change"]
+    assert change["low"] < -12 / 40 + 0.05
+    assert change["low"] <= change["value"] <= change["high"] < 0
+
+
+def test_without_a_change_no_step_is_shown() -> None:
+    """The report says so, and how often it may be wrong."""
+    rng = random.Random(2)
+    store_runs([make_values(rng) for _ in range(8)])
+    done = fairtrial("history", "--series", "eval_set")
+    assert "No step: nothing shows that the agent changed." in done.out
+    assert "At most one run in 1,000 shows a step although nothing changed." in done.out
+
+
+def test_a_new_threshold_begins_a_segment_and_is_no_step() -> None:
+    """The same replies fail under the new threshold. That is not the agent's change."""
+    values = {name: [0.7] for name in CASES}
+    store_runs([values] * 4)
+    store_runs([values] * 4, threshold=0.9)
+    rows = fairtrial("history", "--series", "eval_set", "--json", "-").json["rows"]
+    assert [row["value"]["value"] for row in rows] == [1.0] * 4 + [0.0] * 4
+    assert [row["step"] for row in rows] == [None] * 8
+    assert [bool(row["new_segment"]) for row in rows] == [False] * 4 + [True] + [False] * 3
+    assert "threshold 0.5 / 0.9" in rows[4]["new_segment"]
+    assert [row["compared"] for row in rows] == [0, 40, 40, 40, 0, 40, 40, 40]
+
+
+def test_an_edited_case_is_not_compared_with_its_earlier_attempts() -> None:
+    """The row says how many cases are compared."""
+    graded_run({name: [1.0] for name in CASES}, store=DEFAULT_URL)
+    queries = dict.fromkeys(CASES[:10], "Another question?")
+    graded_run({name: [1.0] for name in CASES}, store=DEFAULT_URL, queries=queries)
+    rows = fairtrial("history", "--series", "eval_set", "--json", "-").json["rows"]
+    assert [row["compared"] for row in rows] == [0, 30]
+
+
+def test_runs_of_another_series_are_left_out() -> None:
+    """Without fields, all runs are one series."""
+    graded_run({"a": [1.0]}, store=DEFAULT_URL, eval_set="first")
+    second = graded_run({"a": [1.0]}, store=DEFAULT_URL, eval_set="second").info.id
+    assert [row["id"] for row in fairtrial("history", "--json", "-").json["rows"]] == [second]
+    assert fairtrial("history", "--series", "", "--json", "-").json["rows"][1]["id"] == second
+
+
+def test_a_measure_without_ends_has_rows_and_no_steps() -> None:
+    """The report says why."""
+    for _ in range(3):
+        graded_run({name: [1.0] for name in CASES}, store=DEFAULT_URL, criteria=[graded(span=Range(0, None))])
+    done = fairtrial("history", "--measure", "quality")
+    assert "no step is looked for" in done.out
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "state", "first"),
+    [
+        ([1, 1, 0, 0, 0], "broken", 2),
+        ([1, 1, 1, 1, 0], "broken", 4),
+        ([0, 0, 1, 1, 1], "passing", 2),
+        ([1, 0, 1, 0, 1], "flaky", 1),
+        ([1, 0, 1, 1, 1], "passing", 2),
+        ([1, 1, 1, 1, 1], "passing", 0),
+    ],
+)
+def test_the_state_of_a_case_is_told_since_its_first_run(outcomes: list[float], state: str, first: int) -> None:
+    """A case that went back and forth is flaky until three runs are alike."""
+    ids = store_runs([{"refund": [value], "other": [1.0]} for value in outcomes])
+    found = fairtrial("history", "--case", "refund", "--json", "-").json
+    assert (found["state"], found["since"]) == (state, ids[first])
+    assert found["pass_rate"]["value"] == pytest.approx(sum(outcomes) / 5)
+
+
+def test_attempts_that_differ_within_a_run_make_a_case_flaky() -> None:
+    """One run is enough."""
+    ids = store_runs([{"refund": [1.0, 1.0]}, {"refund": [1.0, 0.0]}])
+    done = fairtrial("history", "--case", "refund")
+    assert f"refund is flaky since {ids[1]}" in done.out
+    assert "75 % of the attempts passed" in done.out
+
+
+def test_a_case_that_no_run_has_is_refused_with_the_nearest_name() -> None:
+    """The user probably meant it."""
+    store_runs([{"refund": [1.0]}])
+    done = fairtrial("history", "--case", "refnd")
+    assert done.code == 2
+    assert "no run of the series has a case 'refnd'" in done.err
+    assert "refund" in done.err
+
+
+def test_the_python_function_returns_what_the_command_writes() -> None:
+    """Both read the same store."""
+    store_runs([{"refund": [1.0]}] * 2)
+    assert [row.id for row in history().rows] == [row["id"] for row in fairtrial("history", "--json", "-").json["rows"]]
