@@ -462,7 +462,7 @@ def trust(run: Run, again: Run, folder: Path) -> list[str]:
     repeated: Flakiness = flaky(run)
     along: RunHistory = history(measure="cases", last=10)
     refund: CaseHistory = case_history("refund")
-    print(along.rows, refund.state)
+    assert along.rows or refund.state
     labels: list[Label] = run.labels
     calibrations: list[Calibration] = calibrate(again)
     states: list[tuple[JudgeState, Agreement | None]] = [(own.state, own.agreement) for own in calibrations]
