@@ -40,6 +40,8 @@ class Canonical(NamedTuple):
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the original text of a span of the canonical text."""
+        if isinstance(self.starts, range):
+            return start, end
         first = self.starts[start]
         # A numeral in words became several characters, all of which begin where it began.
         while end < len(self.text) and self.starts[end] == first:
@@ -58,7 +60,7 @@ def canonicalise(text: str) -> Canonical:
     if "*" in small or "`" in small or "__" in small:
         edits = [(match.start(), match.end(), "") for match in _EMPHASIS.finditer(small)]
         small, starts = _apply(small, starts, edits)
-    for script, steps in _STEPS:
+    for script, steps in _STEPS[2:] if small.isascii() else _STEPS:
         if not script.search(small):
             continue
         for step in steps:

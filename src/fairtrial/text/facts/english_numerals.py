@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.facts.word_patterns import LazyPattern, cues_of
 
 _UNITS = {
     word: value
@@ -67,7 +67,8 @@ _CUES = frozenset((*_UNITS, *_TENS, *_SCALES, *_ORDINALS, *_FRACTIONS)) | frozen
 )
 _ARTICLES = frozenset({"a", "an"})
 _SPANS = frozenset(re.findall("[a-z]+", _SPAN))
-_WORDS = LazyPattern("[a-z]+")
+_TOKEN = LazyPattern(r"[a-z]+|\.?\d+")
+"""A numeral begins with one of the cues, an article or digits."""
 _PER = LazyPattern(r"(?:\d|once|twice|times|time|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free)[ ]*$")
 _SECOND_IS_UNIT = LazyPattern(r"(?:\d|\bper|\ba|\bone|\beach|\bevery|\bsplit)[ -]$")
 _PRONOUN_BEFORE = LazyPattern(
@@ -83,13 +84,21 @@ def english_numerals(text: str) -> list[tuple[int, int, str]]:
     "one" that stands for a noun ("this one", "one of them") stays a word.
     """
     edits: list[tuple[int, int, str]] = []
-    words = frozenset(_WORDS.findall(text))
+    words = cues_of(text).words
     if words.isdisjoint(_CUES) and (words.isdisjoint(_ARTICLES) or words.isdisjoint(_SPANS)):
         return edits
-    for match in _NUMERAL.finditer(text):
+    read_to = 0
+    for token in _TOKEN.finditer(text):
+        start = token.start()
+        if start < read_to or not (token[0] in _CUES or token[0] in _ARTICLES or token[0][-1] <= "9"):
+            continue
+        match = _NUMERAL.match(text, start)
+        if match is None:
+            continue
+        read_to = match.end()
         new = _digits(text, match)
         if new is not None:
-            edits.append((match.start(), match.end(), new))
+            edits.append((start, read_to, new))
     return edits
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind
@@ -69,7 +69,7 @@ def _in_order(fact: Fact, locale: str) -> Fact:
     if fact.kind != "date" or len(dates) < 2:
         return fact
     chosen = dates[0] if locale == "month_first" else dates[1]
-    return replace(fact, readings=(chosen, *(item for item in fact.readings if item not in dates)))
+    return fact._replace(readings=(chosen, *(item for item in fact.readings if item not in dates)))
 
 
 def compare_facts(

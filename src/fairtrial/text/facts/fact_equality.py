@@ -34,13 +34,14 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     """
     about = fact.about or counterpart.about
     for former in fact.readings:
-        dimension = former.dimension
+        dimension, value, _, _ = former
         for latter in counterpart.readings:
-            latter_dimension = latter.dimension
-            if (
-                dimension == latter_dimension
-                or NUMBER in (dimension, latter_dimension)
-                or (dimension, latter_dimension) in _COMPARABLE
+            other, other_value, _, _ = latter
+            if dimension == other:
+                if value == other_value or _equal(former, latter, tolerance, about=about):
+                    return True
+            elif (
+                dimension == NUMBER or other == NUMBER or (dimension, other) in _COMPARABLE
             ) and _equal(former, latter, tolerance, about=about):
                 return True
     return False
@@ -48,6 +49,8 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
 
 def _equal(former: Reading, latter: Reading, tolerance: float, *, about: bool) -> bool:
     a, b = former.value, latter.value
+    if isinstance(a, float) and isinstance(b, float) and former.dimension == latter.dimension:
+        return _close(former, a, latter, b, tolerance, about=about)
     if isinstance(a, str) or isinstance(b, str):
         return a == b
     if isinstance(a, tuple) or isinstance(b, tuple):

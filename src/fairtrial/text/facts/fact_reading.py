@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from fairtrial.text.facts.bounds import BOUNDS_CUE, bound_at
 from fairtrial.text.facts.calendar_facts import (
@@ -269,7 +268,7 @@ def _take_weekdays(work: Claims) -> None:
             if sign in _DAY_SIGNS
         ]
         # A range of days may be told in another way, for example "on weekdays".
-        return [replace(fact, weak=True) for fact in facts] if re.search("[~至到-]", match[0]) else facts
+        return [fact._replace(weak=True) for fact in facts] if re.search("[~至到-]", match[0]) else facts
 
     def part(match: re.Match[str]) -> list[Fact]:
         end = match[0] in {"주말", "週末", "周末"} or match[0].startswith("weekend")

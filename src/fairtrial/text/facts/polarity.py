@@ -41,7 +41,7 @@ class _Clause(NamedTuple):
     end: int
     words: frozenset[str]
     negations: int
-    values: frozenset[tuple[str, int]]
+    values: tuple[tuple[str, int], ...]
     only: bool
 
 
@@ -245,7 +245,7 @@ def _clause(text: str) -> _Clause | None:
     else:
         may_negate, may_limit = bool(_MAY_NEGATE.search(text)), True
     negations = sum(1 for match in _NEGATION.finditer(text) if match["one"]) if may_negate else 0
-    return _Clause(0, 0, words, negations, frozenset(_values(text, raw)), may_limit and bool(_ONLY.search(text)))
+    return _Clause(0, 0, words, negations, _values(text, raw), may_limit and bool(_ONLY.search(text)))
 
 
 _NEGATIVE_WORDS = frozenset(
@@ -311,10 +311,11 @@ def _table() -> _Table:
 _ENGLISH = LazyPattern(r"[a-z]+(?:-[a-z]+)*")
 
 
-def _values(text: str, raw: frozenset[str]) -> Iterator[tuple[str, int]]:
+def _values(text: str, raw: frozenset[str]) -> tuple[tuple[str, int], ...]:
     table = _table()
     if text.isascii() and table.firsts.isdisjoint(raw):
-        return
+        return ()
+    values: dict[tuple[str, int], None] = {}
     copied_to = 0
     for match in _ENGLISH.finditer(text):
         if match.start() < copied_to:
@@ -322,9 +323,10 @@ def _values(text: str, raw: frozenset[str]) -> Iterator[tuple[str, int]]:
         for phrase in table.phrases.get(match[0], ()):
             end = match.start() + len(phrase)
             if text.startswith(phrase, match.start()) and not text[end : end + 1].isalnum():
-                yield table.words[phrase]
+                values[table.words[phrase]] = None
                 copied_to = end
                 break
     if not text.isascii():
         for match in table.counterparts.finditer(text):
-            yield table.words[match[0]]
+            values[table.words[match[0]]] = None
+    return tuple(values)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
+from fairtrial.text.facts.word_patterns import LazyPattern, alternatives, cues_of
 
 _SENTENCE = LazyPattern(r"(?<=[.!?])\s+|(?<=[。!?！？])|\n+")
 _CLAUSE = LazyPattern(
@@ -27,6 +27,7 @@ _COURTESY = LazyPattern(
 _NEGATED = LazyPattern(
     r"\b(?:not|cannot|never|no|without|unable|unfortunately)\b|n't\b|않|못|없|안 [되돼됩]|어렵|불가|ません|ない|かね|不|没|沒|未|无法|無法"
 )
+_LATIN = LazyPattern("[a-z]+")
 _CHANGE = LazyPattern(
     r"\b(?:return|cancel|exchange|withdraw|change)|반품|취소|해지|교환|환불|변경|返品|キャンセル|解約|交換|返金|取消|退|更改|改签|改簽"
 )
@@ -55,7 +56,7 @@ def find_promises(reply: str, grounds: Iterable[str]) -> list[Promise]:
     promises = _promises(reply)
     if not promises:
         return []
-    topics = frozenset[str]().union(*(_topics(text) for text in grounds))
+    topics = set[str]().union(*(_topics(text) for text in grounds))
     if not topics.isdisjoint(_COMPENSATIONS):
         topics |= {"compensation"}
     return [item for item in promises if item.topic not in topics]
@@ -64,7 +65,7 @@ def find_promises(reply: str, grounds: Iterable[str]) -> list[Promise]:
 @remember_short
 def _promises(text: str) -> tuple[Promise, ...]:
     small = text.lower()
-    if len(small) != len(text) or not _words().search(small):
+    if len(small) != len(text) or not (_may_name_topic(small) and _words().search(small)):
         return ()
     promises_by_topic: dict[str, Promise] = {}
     start = 0
@@ -90,9 +91,23 @@ def _find_promised_topics(sentence: str) -> list[str]:
 
 
 @remember_short
-def _topics(text: str) -> frozenset[str]:
-    small = _FREEDOMS.sub("", text.lower())
-    return frozenset(_table()[word] for word in _words().findall(small))
+def _topics(text: str) -> tuple[str, ...]:
+    small = text.lower()
+    if "free" in small or not small.isascii():
+        small = _FREEDOMS.sub("", small)
+    if not _may_name_topic(small):
+        return ()
+    return tuple(dict.fromkeys(_table()[word] for word in _words().findall(small)))
+
+
+def _may_name_topic(small: str) -> bool:
+    return not small.isascii() or not cues_of(small).words.isdisjoint(_cue_words())
+
+
+@cache
+def _cue_words() -> frozenset[str]:
+    """Return the longest word of each English topic: the first is often a word such as "no" or "you"."""
+    return frozenset(max(_LATIN.compiled.findall(word), key=len) for word in _table() if word.isascii())
 
 
 @cache

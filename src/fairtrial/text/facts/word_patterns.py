@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 _Found = Callable[..., "re.Match[str] | None"]
@@ -77,6 +77,12 @@ class Cues:
     def has(self, item: Cue) -> bool:
         """Return whether the text holds a cue."""
         return not (self.words.isdisjoint(item.words) and self.signs.isdisjoint(item.signs))
+
+
+@lru_cache(maxsize=8)
+def cues_of(text: str) -> Cues:
+    """Return the cues of a text. Those of the last texts are remembered, because several passes ask for them."""
+    return Cues(text)
 
 
 def alternatives(words: Iterable[str], *, starts: bool = False, ends: bool = False) -> str:
