@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.word_patterns import LazyPattern, cues_of
+from fairtrial.text.facts.word_patterns import LazyPattern, StartPattern, cues_of
 
 _UNITS = {
     word: value
@@ -38,7 +38,11 @@ _CARDINAL = "|".join((*_UNITS, *_TENS))
 _SCALE = "|".join(_SCALES)
 _RUN = rf"(?:{_CARDINAL}|{_SCALE})(?:[ -](?:and[ ])?(?:{_CARDINAL}|{_SCALE})){{0,16}}"
 _SPAN = r"(?:second|minute|hour|day|week|fortnight|month|year|decade|night|mile|pound|cup|spoon|teaspoon|tablespoon)"
-_NUMERAL = LazyPattern(
+_CUES = frozenset((*_UNITS, *_TENS, *_SCALES, *_ORDINALS, *_FRACTIONS)) | frozenset(
+    "k bn mn m dozen dozens couple once twice thrice".split()
+)
+_NUMERAL = StartPattern(
+    rf"(?<![a-z])(?:{'|'.join(sorted(_CUES))}|an?)(?![a-z])|\d+|\.\d",
     r"(?<![\w-])(?=[a-fhlm-qs-w.\dz])(?:"
     # "two and a half hours", "2 and a half"
     rf"(?P<mixed>{_RUN}|\d+)[ ]and[ ](?:a[ ]half|(?P<mixed_part>a[ ]quarter|three[ -]quarters))"
@@ -62,13 +66,8 @@ _NUMERAL = LazyPattern(
     r"|(?P<couple>(?:a[ ])?couple(?:[ ]of)?)"
     r")(?![\w]|-(?:off|on|size|time\b|way|to-one|sided))"
 )
-_CUES = frozenset((*_UNITS, *_TENS, *_SCALES, *_ORDINALS, *_FRACTIONS)) | frozenset(
-    "k bn mn m dozen dozens couple once twice thrice".split()
-)
 _ARTICLES = frozenset({"a", "an"})
 _SPANS = frozenset(re.findall("[a-z]+", _SPAN))
-_TOKEN = LazyPattern(r"[a-z]+|\.?\d+")
-"""A numeral begins with one of the cues, an article or digits."""
 _PER = LazyPattern(r"(?:\d|once|twice|times|time|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free)[ ]*$")
 _SECOND_IS_UNIT = LazyPattern(r"(?:\d|\bper|\ba|\bone|\beach|\bevery|\bsplit)[ -]$")
 _PRONOUN_BEFORE = LazyPattern(
@@ -87,18 +86,10 @@ def english_numerals(text: str) -> list[tuple[int, int, str]]:
     words = cues_of(text).words
     if words.isdisjoint(_CUES) and (words.isdisjoint(_ARTICLES) or words.isdisjoint(_SPANS)):
         return edits
-    read_to = 0
-    for token in _TOKEN.finditer(text):
-        start = token.start()
-        if start < read_to or not (token[0] in _CUES or token[0] in _ARTICLES or token[0][-1] <= "9"):
-            continue
-        match = _NUMERAL.match(text, start)
-        if match is None:
-            continue
-        read_to = match.end()
+    for match in _NUMERAL.finditer(text):
         new = _digits(text, match)
         if new is not None:
-            edits.append((start, read_to, new))
+            edits.append((match.start(), match.end(), new))
     return edits
 
 

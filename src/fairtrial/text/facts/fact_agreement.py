@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind
@@ -272,7 +273,7 @@ def _with_swaps(
     ]
 
 
-_Sides = tuple[set[str], set[str]]
+_Sides = tuple[frozenset[str], frozenset[str]]
 """The words before and behind a fact."""
 _MOST_ROLES = 40
 """The number of facts whose roles are compared, so that the time stays linear."""
@@ -294,11 +295,12 @@ def _around(text: str, facts: Sequence[Fact], fact: Fact) -> _Sides:
     return _words(text[start : fact.start]), _words(text[fact.end : end])
 
 
-def _words(text: str) -> set[str]:
+@lru_cache(maxsize=4096)  # a word beside a number: at most 28 characters each
+def _words(text: str) -> frozenset[str]:
     words: set[str] = set()
     for word in _WORD.findall(text.lower()):
         if "가" <= word[0] <= "힣":
             words.add(word[:2])
         elif word not in _STOP:
             words.add(word)
-    return words
+    return frozenset(words)

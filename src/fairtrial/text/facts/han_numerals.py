@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.facts.word_patterns import LazyPattern, StartPattern
 
 _DIGITS: dict[str, int] = dict(
     zip(
@@ -31,7 +31,9 @@ _COUNTERS = (
     "杯瓶盒包袋箱片颗顆粒度倍成折割代期级級等晚夜泊周週星礼禮季場场篇页頁行列章节節課课班つ目番様組组丁段種种类類項项份批餐顿頓筆笔通棟栋戶户部曲首股"
     "席港道站排列盤盘碗串半刻世者社校艘架門门車両車车便連连週校票問问題题句字話话厘畳坪畝亩亿億万萬千百十例勝胜敗负場步泊膳杯切人组款種样樣大"
 )
-_RUN = LazyPattern(
+_FIRSTS = {piece.lstrip("(?:")[0] for piece in re.sub(r"\(\?<!.*?\)", "", _NOT_NUMBERS).split("|")}
+_RUN = StartPattern(
+    f"[{_SIGN}0-9打半过過ひふみよいむなやこ{''.join(sorted(_FIRSTS))}]",
     rf"(?<!第)(?P<skip>{_NOT_NUMBERS})"
     rf"|百分之(?P<percent>[{_SIGN}点點0-9.]{{1,24}})"
     rf"|(?P<below>[{_SIGN}0-9]{{1,24}})分の(?P<above_ja>[{_SIGN}0-9]{{1,24}})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.facts.word_patterns import LazyPattern, StartPattern
 
 _DIGITS = {"영": 0, "공": 0, "일": 1, "이": 2, "삼": 3, "사": 4, "오": 5, "육": 6, "륙": 6, "칠": 7, "팔": 8, "구": 9}
 _SMALL = {"십": 10, "백": 100, "천": 1000}
@@ -38,7 +38,9 @@ _SINO_UNIT = (
     "항|조|절|장|문|동|호실|번지|분의"
 )
 _SIGN = "영공일이삼사오육륙칠팔구십백천만억조"
-_NUMERAL = LazyPattern(
+_FIRSTS = {word[0] for words in (_TWO_OR, _DAYS, _UNITS, _TENS, ("절반", "반값")) for word in words}
+_NUMERAL = StartPattern(
+    rf"[{_SIGN}\d{''.join(sorted(_FIRSTS))}]",
     rf"(?P<parts>[{_SIGN}\d]{{1,12}})[ ]?분의[ ]?(?P<above>[{_SIGN}\d]{{1,12}})"
     r"|(?<![가-힣])(?:"
     rf"(?P<two_or>한두|두세|서너|너댓|네댓|대여섯|예닐곱)(?=[ ]?(?:{_COUNTER}))"

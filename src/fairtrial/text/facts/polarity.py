@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from fairtrial.text.facts.canonical import canonicalise
+from fairtrial.text.facts.canonical import Canonical, canonicalise
 from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
 
@@ -226,16 +226,16 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
     whole = canonicalise(text)
     clauses: list[_Clause] = []
     for start, end in _spans(_ASCII_BREAK if whole.text.isascii() else _BREAK, whole.text):
-        clause = _clause(whole.text[start : min(end, start + _LONGEST_CLAUSE)])
+        clause = _clause(whole, start, end)
         if clause is not None:
-            first, last = whole.span(start, end)
-            clauses.append(clause._replace(start=first, end=last))
+            clauses.append(clause)
             if len(clauses) == _MOST_CLAUSES:
                 break
     return tuple(clauses)
 
 
-def _clause(text: str) -> _Clause | None:
+def _clause(whole: Canonical, start: int, end: int) -> _Clause | None:
+    text = whole.text[start : min(end, start + _LONGEST_CLAUSE)]
     raw = frozenset(_WORD.findall(text))
     words = _stems(raw)
     if not words:
@@ -245,7 +245,7 @@ def _clause(text: str) -> _Clause | None:
     else:
         may_negate, may_limit = bool(_MAY_NEGATE.search(text)), True
     negations = sum(1 for match in _NEGATION.finditer(text) if match["one"]) if may_negate else 0
-    return _Clause(0, 0, words, negations, _values(text, raw), may_limit and bool(_ONLY.search(text)))
+    return _Clause(*whole.span(start, end), words, negations, _values(text, raw), may_limit and bool(_ONLY.search(text)))
 
 
 _NEGATIVE_WORDS = frozenset(
@@ -260,11 +260,17 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _stems(words: frozenset[str]) -> frozenset[str]:
-    return frozenset(stem for word in words if word not in _STOP and (stem := _stem(word)))
+    return frozenset(map(_stem, words)) - _NO_STEM
+
+
+_NO_STEM = frozenset({""})
 
 
 @lru_cache(maxsize=8192)
 def _stem(word: str) -> str:
+    """Return the stem of a word, or nothing if the word says little."""
+    if word in _STOP:
+        return ""
     if word[0].isascii():
         return _ENGLISH_ENDINGS.sub("", word) if len(word) > 4 else word
     if "가" <= word[0] <= "힣":

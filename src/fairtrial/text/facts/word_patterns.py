@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -49,6 +50,25 @@ class LazyPattern:
     @cached_property
     def split(self) -> Callable[..., list[str]]:  # noqa: D102
         return self.compiled.split
+
+
+class StartPattern(LazyPattern):
+    """A pattern whose matches begin with one of few characters, or at a match of another pattern.
+
+    A search that is fast goes to these places, and the pattern itself is tried there alone.
+    """
+
+    def __init__(self, starts: str, source: str | Callable[[], str]) -> None:
+        super().__init__(source)
+        self._starts = LazyPattern(starts)
+
+    def finditer(self, text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[re.Match[str]]:  # type: ignore[override]
+        """Yield the matches that do not overlap, from left to right."""
+        match_at, read_to = self.match, start
+        for place in self._starts.finditer(text, start, end):
+            if place.start() >= read_to and (match := match_at(text, place.start(), end)):
+                read_to = match.end()
+                yield match
 
 
 class Cue(NamedTuple):
