@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from fairtrial.text.facts.canonical import Canonical, canonicalise
+from fairtrial.text.facts.canonical import canonicalise
 from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
 
@@ -36,13 +36,29 @@ class Opposition(NamedTuple):
     other_end: int
 
 
-class _Clause(NamedTuple):
-    start: int
-    end: int
+class _Content(NamedTuple):
+    """What a clause says: its stems, its number of negations, its values, and whether it is limited, as by "only"."""
+
     words: frozenset[str]
     negations: int
     values: tuple[tuple[str, int], ...]
     only: bool
+
+
+class _Clause(NamedTuple):
+    start: int
+    end: int
+    content: _Content
+
+    @property
+    def is_decisive(self) -> bool:
+        """Return whether a clause answers a question whose values exclude one another."""
+        return any(axis in _DECISIVE for axis, _ in self.content.values)
+
+    def may_be_repeated(self, text: str) -> bool:
+        """Return whether a text holds enough of the stems, which are beginnings of words."""
+        words = self.content.words
+        return sum(word in text for word in words) >= _SHARED_OF_ALL * len(words)
 
 
 _BREAK = LazyPattern(
@@ -107,17 +123,18 @@ def compare_polarity(reference: str, reply: str) -> Polarity:
     time is linear in the length of the texts, because only the first 200 clauses of each are compared.
     """
     expected = _clauses(reference)
-    if not expected:
-        return Polarity((), False)
+    text = canonicalise(reply).text
+    if not any(clause.is_decisive or clause.may_be_repeated(text) for clause in expected):
+        return Polarity(_find_denial(reference, reply) if expected else (), False)
     actual = _clauses(reply)
     hits: list[Opposition] = []
     agreed = False
     for clause in expected:
         counterpart = _nearest(clause, actual)
-        if counterpart is None or _nearest(counterpart, expected) is not clause or clause.only != counterpart.only:
+        if counterpart is None or _nearest(counterpart, expected) is not clause or clause.content.only != counterpart.content.only:
             continue
-        flips = [axis for axis, value in clause.values if _flips(axis, value, counterpart)]
-        if (clause.negations + counterpart.negations + len(flips)) % 2:
+        flips = [axis for axis, value in clause.content.values if _flips(axis, value, counterpart)]
+        if (clause.content.negations + counterpart.content.negations + len(flips)) % 2:
             name = flips[0] if flips else "negation"
             hits.append(Opposition(name, clause.start, clause.end, counterpart.start, counterpart.end))
         else:
@@ -164,7 +181,7 @@ def _spans(breaks: LazyPattern, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _flips(axis: str, value: int, counterpart: _Clause) -> bool:
-    values = {item for name, item in counterpart.values if name == axis}
+    values = {item for name, item in counterpart.content.values if name == axis}
     return bool(values) and value not in values
 
 
@@ -193,22 +210,23 @@ def _answers(clauses: tuple[_Clause, ...]) -> dict[str, tuple[int, _Clause]]:
     answers: dict[str, set[int]] = {}
     where: dict[str, _Clause] = {}
     for clause in clauses:
-        for axis, value in clause.values:
+        for axis, value in clause.content.values:
             latter = _table().counts[axis] == 2
-            answers.setdefault(axis, set()).add((value + clause.negations) % 2 if latter else value)
+            answers.setdefault(axis, set()).add((value + clause.content.negations) % 2 if latter else value)
             where[axis] = clause
     return {axis: (next(iter(values)), where[axis]) for axis, values in answers.items() if len(values) == 1}
 
 
 def _nearest(clause: _Clause, counterparts: tuple[_Clause, ...]) -> _Clause | None:
-    best, best_share = None, 0.0
+    best, best_share, words = None, 0.0, clause.content.words
     for counterpart in counterparts:
-        shared = len(clause.words & counterpart.words)
+        other_words = counterpart.content.words
+        shared = len(words & other_words)
         if not shared:
             continue
-        of_all = shared / len(clause.words | counterpart.words)
+        of_all = shared / (len(words) + len(other_words) - shared)
         if (
-            shared >= _SHARED * min(len(clause.words), len(counterpart.words))
+            shared >= _SHARED * min(len(words), len(other_words))
             and of_all >= _SHARED_OF_ALL
             and of_all > best_share
         ):
@@ -218,7 +236,7 @@ def _nearest(clause: _Clause, counterparts: tuple[_Clause, ...]) -> _Clause | No
 
 def is_negative(text: str) -> bool:
     """Return whether a text has an odd number of negations in one of its clauses."""
-    return any(clause.negations % 2 for clause in _clauses(text))
+    return any(clause.content.negations % 2 for clause in _clauses(text))
 
 
 @remember_short
@@ -226,16 +244,16 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
     whole = canonicalise(text)
     clauses: list[_Clause] = []
     for start, end in _spans(_ASCII_BREAK if whole.text.isascii() else _BREAK, whole.text):
-        clause = _clause(whole, start, end)
-        if clause is not None:
-            clauses.append(clause)
+        content = _read_clause(whole.text[start : min(end, start + _LONGEST_CLAUSE)])
+        if content is not None:
+            clauses.append(_Clause(*whole.span(start, end), content))
             if len(clauses) == _MOST_CLAUSES:
                 break
     return tuple(clauses)
 
 
-def _clause(whole: Canonical, start: int, end: int) -> _Clause | None:
-    text = whole.text[start : min(end, start + _LONGEST_CLAUSE)]
+@lru_cache(maxsize=4096)  # replies repeat the sentences of one another; a clause has 600 characters at most
+def _read_clause(text: str) -> _Content | None:
     raw = frozenset(_WORD.findall(text))
     words = _stems(raw)
     if not words:
@@ -245,7 +263,7 @@ def _clause(whole: Canonical, start: int, end: int) -> _Clause | None:
     else:
         may_negate, may_limit = bool(_MAY_NEGATE.search(text)), True
     negations = sum(1 for match in _NEGATION.finditer(text) if match["one"]) if may_negate else 0
-    return _Clause(*whole.span(start, end), words, negations, _values(text, raw), may_limit and bool(_ONLY.search(text)))
+    return _Content(words, negations, _values(text, raw), may_limit and bool(_ONLY.search(text)))
 
 
 _NEGATIVE_WORDS = frozenset(
