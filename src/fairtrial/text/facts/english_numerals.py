@@ -64,7 +64,7 @@ _NUMERAL = StartPattern(
     rf"|(?P<article>an?)(?=[ ](?:single[ ])?{_SPAN}\b)"
     r"|(?P<times>once|twice|thrice)"
     r"|(?P<couple>(?:a[ ])?couple(?:[ ]of)?)"
-    r")(?![\w]|-(?:off|on|size|time\b|way|to-one|sided))"
+    r")(?![\w]|-(?:off|on|size|time\b|way|to-one|sided))",
 )
 _ARTICLES = frozenset({"a", "an"})
 _SPANS = frozenset(re.findall("[a-z]+", _SPAN))

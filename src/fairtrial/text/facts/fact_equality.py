@@ -33,6 +33,8 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     `tolerance` is the largest relative difference of two numbers.
     """
     about = fact.about or counterpart.about
+    if fact.kind == "amount" == counterpart.kind:
+        return _equal_amounts(fact, counterpart, tolerance, about=about)
     for former in fact.readings:
         dimension, value, _, _ = former
         for latter in counterpart.readings:
@@ -40,10 +42,22 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
             if dimension == other:
                 if value == other_value or _equal(former, latter, tolerance, about=about):
                     return True
-            elif (
-                dimension == NUMBER or other == NUMBER or (dimension, other) in _COMPARABLE
-            ) and _equal(former, latter, tolerance, about=about):
+            elif (dimension == NUMBER or other == NUMBER or (dimension, other) in _COMPARABLE) and _equal(
+                former, latter, tolerance, about=about
+            ):
                 return True
+    return False
+
+
+def _equal_amounts(fact: Fact, counterpart: Fact, tolerance: float, *, about: bool) -> bool:
+    """Return whether two amounts have an equal reading in one currency. A sign such as $ has a reading for each of its."""
+    compared = None
+    for former in fact.readings:
+        for latter in counterpart.readings:
+            if former.dimension == latter.dimension and (former[1:], latter[1:]) != compared:
+                compared = former[1:], latter[1:]
+                if _equal(former, latter, tolerance, about=about):
+                    return True
     return False
 
 

@@ -52,7 +52,8 @@ _SIGN = r"(?:(?<![a-z0-9)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マ
 _TO = r"[ ]?(?:-|~|to|or|and|から|至|到|에서|または|或|或者|、|내지)[ ]?"
 _NUMBER_START = r"[-+.\dm零負负영マ氷]"
 _PERCENT = StartPattern(
-    _NUMBER_START, rf"(?=[-+.\dm零負负영マ氷])(?:(?P<from>{_NUM})[ ]?%?{_TO})?(?P<number>{_SIGN}{_NUM})[ ]?(?:%|percent(?:age points?)?\b|per cent\b|퍼센트|프로(?![가-힣])|パーセント|per mille\b|‰|포인트(?=[ ]?(?:상승|하락))|趴)"
+    _NUMBER_START,
+    rf"(?=[-+.\dm零負负영マ氷])(?:(?P<from>{_NUM})[ ]?%?{_TO})?(?P<number>{_SIGN}{_NUM})[ ]?(?:%|percent(?:age points?)?\b|per cent\b|퍼센트|프로(?![가-힣])|パーセント|per mille\b|‰|포인트(?=[ ]?(?:상승|하락))|趴)",
 )
 _OFF = LazyPattern(r"[ ]?(?:off\b|discount|할인|저렴|우대|引き?|オフ|off|优惠|優惠|折扣|\0)")
 _ORDINAL = LazyPattern(r"(?<![\d.])(\d{1,6})(?:st|nd|rd|th)\b|第[ ]?(\d{1,6})|제[ ]?(\d{1,6})(?=[가-힣 ])")
@@ -140,11 +141,7 @@ _FIRST_NAME = LazyPattern(r"(?:June|April|August|May)[ ][A-Z][a-z]+(?![a-z ]*[A-
 def _is_person(fact: Fact, text: str) -> bool:
     """Return whether a month is a given name before a surname, as in "June Gable"."""
     value = fact.readings[0].value
-    return (
-        isinstance(value, tuple)
-        and value[0] is value[-1] is None
-        and bool(_FIRST_NAME.match(text, fact.start))
-    )
+    return isinstance(value, tuple) and value[0] is value[-1] is None and bool(_FIRST_NAME.match(text, fact.start))
 
 
 def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) -> Fact:

@@ -131,7 +131,11 @@ def compare_polarity(reference: str, reply: str) -> Polarity:
     agreed = False
     for clause in expected:
         counterpart = _nearest(clause, actual)
-        if counterpart is None or _nearest(counterpart, expected) is not clause or clause.content.only != counterpart.content.only:
+        if (
+            counterpart is None
+            or _nearest(counterpart, expected) is not clause
+            or clause.content.only != counterpart.content.only
+        ):
             continue
         flips = [axis for axis, value in clause.content.values if _flips(axis, value, counterpart)]
         if (clause.content.negations + counterpart.content.negations + len(flips)) % 2:
@@ -225,11 +229,7 @@ def _nearest(clause: _Clause, counterparts: tuple[_Clause, ...]) -> _Clause | No
         if not shared:
             continue
         of_all = shared / (len(words) + len(other_words) - shared)
-        if (
-            shared >= _SHARED * min(len(words), len(other_words))
-            and of_all >= _SHARED_OF_ALL
-            and of_all > best_share
-        ):
+        if shared >= _SHARED * min(len(words), len(other_words)) and of_all >= _SHARED_OF_ALL and of_all > best_share:
             best, best_share = counterpart, of_all
     return best
 
