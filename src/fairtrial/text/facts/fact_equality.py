@@ -42,7 +42,7 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
             if dimension == other:
                 if value == other_value or _equal(former, latter, tolerance, about=about):
                     return True
-            elif (dimension == NUMBER or other == NUMBER or (dimension, other) in _COMPARABLE) and _equal(
+            elif (NUMBER in (dimension, other) or (dimension, other) in _COMPARABLE) and _equal(
                 former, latter, tolerance, about=about
             ):
                 return True

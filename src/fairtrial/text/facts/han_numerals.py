@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.word_patterns import LazyPattern, StartPattern
+from fairtrial.text.facts.word_patterns import StartPattern
 
 _DIGITS: dict[str, int] = dict(
     zip(

@@ -62,7 +62,7 @@ class StartPattern(LazyPattern):
         super().__init__(source)
         self._starts = LazyPattern(starts)
 
-    def finditer(self, text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[re.Match[str]]:  # type: ignore[override]
+    def finditer(self, text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
         """Yield the matches that do not overlap, from left to right."""
         match_at, read_to = self.match, start
         for place in self._starts.finditer(text, start, end):
