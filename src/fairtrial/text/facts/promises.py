@@ -1,4 +1,4 @@
-"""Promises that only a reply makes: a refund, an upgrade, a call, an exception that no other text names."""
+"""Promises and conditions that only a reply states: a refund, an upgrade, a fee, a proof that no other text names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,18 @@ _FRAME = LazyPattern(
     r"|\b(?:colleague|agent|manager|specialist|representative|team|expert|technician|supervisor|someone) (?:will|can)\b"
     r"|\byou are entitled\b|\bthe \w+ is free\b|드[려리립릴렸]|하실 수|받으실|약속|[해하]겠습니다|いたし(?:ます|ました)|できます|お約束|させていただ|しておきました|お送りし"
     r"|[我您]"
+    # A thing is offered, or comes with another.
+    r"|\b(?:is|are|comes?|will be) (?:also )?(?:included|provided|offered|covered|complimentary)\b|\bcomes? with\b|제공[하합해되됩]|포함[되됩돼]|付[いき]|含まれ"
+    r"|提供|附赠|附贈|包含|赠送|贈送"
 )
+_FRAMES = {
+    "any": LazyPattern(""),
+    "needed": LazyPattern(
+        r"\b(?:must|needs?|required|requires?|have to|has to|mandatory|only with|bring|show)\b|지참|필요|제시|제출|필수|必要|提示|必須|持参|提出|必须|須|须|需|出示|[凭憑]"
+    ),
+    "limited": LazyPattern(r"\b(?:only|exclusive(?:ly)?|limited|reserved)\b|만|한정|限定|のみ|だけ|限り|[仅僅只限]"),
+}
+"""The sentences in which the words of a condition count."""
 _COURTESY = LazyPattern(
     r"feel free|let (?:me|us) know|reach out|any (?:other|more|further) question|happy to help|contact (?:me|us)\b|문의|말씀|알려|궁금"
     r"|お問い|お気軽|お申し付け|お知らせください|ご連絡ください|[告吿][诉訴]|咨[询詢]|諮詢|[联聯][系繫絡络](?:我|客服)|提[问問]"
@@ -40,26 +51,34 @@ _COMPENSATIONS = frozenset(("refund", "replacement", "voucher", "upgrade", "disc
 
 
 class Promise(NamedTuple):
-    """A promise of a reply: its topic, and the place of its sentence."""
+    """A promise of a reply, or a condition such as a fee: its topic, and the place of its sentence."""
 
     topic: str
     start: int
     end: int
+    is_condition: bool = False
 
 
 def find_promises(reply: str, grounds: Iterable[str]) -> list[Promise]:
     """Return the promises of a reply whose topic none of the other texts names.
 
     A promise is a statement that the speaker gives or does something, or that the user may take it. Questions, negated
-    clauses and courtesies are none.
+    clauses and courtesies are none. A condition is a statement about a fee, a proof that is needed, members, a sale
+    without return, or an obligation.
     """
     promises = _promises(reply)
     if not promises:
         return []
+    grounds = tuple(grounds)
     topics = set[str]().union(*(_topics(text) for text in grounds))
     if not topics.isdisjoint(_COMPENSATIONS):
         topics |= {"compensation"}
-    return [item for item in promises if item.topic not in topics]
+    return [
+        item
+        for item in promises
+        if item.topic not in topics
+        and not (item.is_condition and any(_conditions()[item.topic].named.search(text.lower()) for text in grounds))
+    ]
 
 
 @remember_short
@@ -72,9 +91,11 @@ def _promises(text: str) -> tuple[Promise, ...]:
     for match in [*_SENTENCE.finditer(small), None]:
         end = match.start() if match else len(small)
         sentence = small[start:end]
-        if sentence and sentence.rstrip()[-1:] not in {"?", "？"} and _FRAME.search(sentence):
+        if sentence and sentence.rstrip()[-1:] not in {"?", "？"}:
             for topic in _find_promised_topics(sentence):
-                promises_by_topic.setdefault(topic, Promise(topic, start, end))
+                condition = _conditions().get(topic)
+                if (condition.frame if condition else _FRAME).search(sentence):
+                    promises_by_topic.setdefault(topic, Promise(topic, start, end, condition is not None))
         start = match.end() if match else end
     return tuple(promises_by_topic.values())
 
@@ -110,13 +131,36 @@ def _cue_words() -> frozenset[str]:
     return frozenset(max(_LATIN.compiled.findall(word), key=len) for word in _table() if word.isascii())
 
 
+class _Condition(NamedTuple):
+    """A kind of condition: the words of a sentence that states it, and the words by which another text names it."""
+
+    frame: LazyPattern
+    named: LazyPattern
+
+
 @cache
 def _table() -> dict[str, str]:
+    rows = [*_rows("promises.txt"), *_rows("conditions.txt")]
+    return {word.strip(): topic for topic, words, *_ in rows for word in words.split(",")}
+
+
+@cache
+def _conditions() -> dict[str, _Condition]:
+    return {
+        topic: _Condition(
+            _FRAMES[frame], LazyPattern(alternatives((word.strip() for word in names.split(",")), starts=True, ends=True))
+        )
+        for topic, _, frame, names in _rows("conditions.txt")
+    }
+
+
+def _rows(name: str) -> list[list[str]]:
     from importlib import resources  # takes longer than the rest of the import
 
-    text = (resources.files("fairtrial.text.facts") / "promises.txt").read_text(encoding="utf-8")
-    rows = [line.split("|") for line in text.splitlines() if line and not line.startswith("#")]
-    return {word.strip(): topic.strip() for topic, words in rows for word in words.split(",")}
+    text = (resources.files("fairtrial.text.facts") / name).read_text(encoding="utf-8")
+    return [
+        [cell.strip() for cell in line.split("|")] for line in text.splitlines() if line and not line.startswith("#")
+    ]
 
 
 @cache
