@@ -88,12 +88,33 @@ _WEEKDAY = {name: day for day, names in enumerate(_WEEKDAYS) for name in names}
 _SHORT_NEEDS_CARE = {"sat", "sun", "mon", "wed", "fri", "thu", "tue"}
 _RELATIVE = {
     -2: "그저께 그제 一昨日 おととい 前天 day-before-yesterday",
-    -1: "yesterday 어제 昨日 昨天 前日 きのう 昨晚 last-night",
-    0: "today tonight 오늘 今日 今天 本日 今晚 きょう",
-    1: "tomorrow 내일 明日 明天 翌日 あした 明早 明晚 明朝 隔天 翌朝 다음날",
-    2: "모레 明後日 后天 後天 あさって day-after-tomorrow",
+    -1: "yesterday 어제 어젯밤 昨日 昨天 前日 きのう 昨晚 昨晩 昨夜 last-night",
+    0: "today tonight 오늘 금일 今日 今天 本日 今晚 今晩 今夜 今朝 今早 きょう",
+    1: "tomorrow 내일 익일 明日 明天 翌日 次日 あした 明早 明晚 明晩 明朝 隔天 翌朝 다음날",
+    2: "모레 明後日 后天 後天 あさって 翌々日 day-after-tomorrow",
+    3: "글피 大后天 大後天 しあさって",
 }
-_DAY = {name.replace("-", " "): day for day, names in _RELATIVE.items() for name in names.split()}
+_DAY = {name.replace("-", " "): ("day", day) for day, names in _RELATIVE.items() for name in names.split()}
+# The relative weeks, months and years of CLDR. The Chinese and Korean forms with a space or 个 have patterns below.
+_SPANS = {
+    "week": {-2: "先々週", -1: "last-week 지난주 先週 前の週", 0: "this-week 今週", 1: "next-week 来週", 2: "再来週"},
+    "month": {-2: "先々月", -1: "last-month 지난달 先月", 0: "this-month 今月 本月", 1: "next-month 来月", 2: "再来月"},
+    "year": {-2: "재작년 一昨年", -1: "last-year 작년 지난해 昨年 去年", 0: "this-year 올해 今年 本年", 1: "next-year 내년 来年 明年",
+             2: "내후년 再来年"},
+}  # fmt: skip
+_DAY |= {
+    name.replace("-", " "): (f"calendar {span}", place)
+    for span, rows in _SPANS.items()
+    for place, names in rows.items()
+    for name in names.split()
+}
+RELATIVE_SPANS_CUE = cue("", "지이다上本这這下")
+RELATIVE_SPANS = LazyPattern(
+    r"(?P<ko>지난|이번|다음)[ ]?(?:주(?=말|까지|부터|에|는|도|중|후|[^가-힣]|$)|달(?![라력성]))"
+    # The day of 下周五 is a fact of its own.
+    r"|(?<![以之身马馬路线線加晚早])(?P<zh>上上|下下|[上本这這下])(?:[个個]?(?:(?P<zh_month>月)(?![0-9一二三四五六七八九十])|(?=(?:周|週|星期|礼拜|禮拜)(?![期年]))))"
+)
+_RELATIVE_SIGNS = {"지난": -1, "이번": 0, "다음": 1, "上上": -2, "上": -1, "本": 0, "这": 0, "這": 0, "下": 1, "下下": 2}
 NAMES_CUE = Cue(
     frozenset(name.split()[0] for name in (*_WEEKDAY, *_DAY) if name.isascii()),
     frozenset(name[0] for name in (*_WEEKDAY, *_DAY) if not name.isascii()),
@@ -268,7 +289,8 @@ def find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     """Return the weekday or the relative day of a match of the pattern of their names."""
     name = match[0]
     if name in _DAY:
-        return ("day", (Reading("day", float(_DAY[name])),))
+        dimension, place = _DAY[name]
+        return ("day", (Reading(dimension, float(place)),))
     if name in {"weekdays", "weekday", "평일", "平日"}:
         return ("weekday", (Reading("weekday", 0.0), Reading("weekday", 4.0)))
     if name in _SHORT_NEEDS_CARE and match.string[match.end() : match.end() + 1] not in {".", ",", " ", "-", "", ")"}:
@@ -278,6 +300,12 @@ def find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     ):
         return None
     return ("weekday", (Reading("weekday", float(_WEEKDAY[name])),))
+
+
+def find_relative_spans(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
+    """Return the relative week, month or year of a match, for example of 다음 주 and of the first sign of 下周."""
+    span = "month" if match["zh_month"] or match[0][-1] == "달" else "week"
+    return ("day", (Reading(f"calendar {span}", float(_RELATIVE_SIGNS[match["ko"] or match["zh"]])),))
 
 
 MONTHS = LazyPattern(rf"(?P<mn7>\b{_CLEAR_MONTH})\b")

@@ -141,6 +141,9 @@ def _findings(
                 findings.append(Finding(fact, "found", counterpart))
             continue
         rival = _rival(fact, extra)
+        if rival is None and fact.kind == "day" and _same_kind_count(expected, actual, fact):
+            # "Today" became a second "tomorrow".
+            rival = _rival(fact, [item for number, item in enumerate(actual) if number not in assigned.values()])
         vaguer = None if fact.weak else find_vaguer(fact, expected, extra, (reference, reply))
         if vaguer is not None and (rival is None or rival is vaguer[0] or fact.kind in {"date", "number"}):
             findings.append(Finding(fact, "undecided", *vaguer))

@@ -14,6 +14,7 @@ _SAME_COUNTS = ({"month", "age"}, {"night", "time"})
 """Dimensions with the same numbers: two years of age, and two nights that are two days."""
 
 
+_WITHOUT_NUMBER = frozenset({"weekday", "day", "calendar week", "calendar month", "calendar year", "period"})
 _COMPARABLE = frozenset(
     pair
     for former, latter in (
@@ -115,7 +116,7 @@ def _equal_across(former: Reading, a: float, latter: Reading, b: float, toleranc
         # A number without a unit may be the number of any unit.
         near = max(tolerance, _EXACT) * max(abs(former.as_written), abs(latter.as_written))
         other = latter.dimension if former.dimension == NUMBER else former.dimension
-        return other not in {"weekday", "day", "period"} and abs(former.as_written - latter.as_written) <= near
+        return other not in _WITHOUT_NUMBER and abs(former.as_written - latter.as_written) <= near
     dimensions = {former.dimension, latter.dimension}
     if dimensions == {"celsius", "fahrenheit"}:
         fahrenheit, celsius = (a, b) if former.dimension == "fahrenheit" else (b, a)

@@ -16,6 +16,8 @@ from fairtrial.text.facts.calendar_facts import (
     NAMES_CUE,
     NOONS,
     NOONS_CUE,
+    RELATIVE_SPANS,
+    RELATIVE_SPANS_CUE,
     RANGE_HOURS,
     TIMES,
     TIMES_CUE,
@@ -24,6 +26,7 @@ from fairtrial.text.facts.calendar_facts import (
     find_months,
     find_names,
     find_noons,
+    find_relative_spans,
     find_times,
 )
 from fairtrial.text.facts.canonical import Canonical, canonicalise
@@ -173,6 +176,7 @@ def _take_facts(work: Claims) -> None:
     """Take the facts of a canonical text, with their offsets in it."""
     text = work.text
     _take_weekdays(work)
+    work.take(RELATIVE_SPANS, find_relative_spans, RELATIVE_SPANS_CUE)
     work.take(NAMES, find_names, NAMES_CUE)
     if not work.cues.signs.isdisjoint("@/") or "www." in text:
         work.take(ADDRESSES, find_code)
