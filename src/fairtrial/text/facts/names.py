@@ -13,7 +13,7 @@ from fairtrial.text.facts.name_forms import are_names
 from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
 
 _TOKEN = LazyPattern(
-    r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[\u30a0-\u30ff]+|[가-힣]+|[\u4e00-\u9fff]|[^\s\w]"
+    r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[\u30a0-\u30ff]+|[\u3041-\u309f]+|[가-힣]+|[\u4e00-\u9fff]|[^\s\w]"
 )
 _SENTENCE = LazyPattern(r"(?<=[.!?])\s+|(?<=[。!?！？])|\n+")
 _ALIKE = 0.6

@@ -85,7 +85,7 @@ _NEGATION = LazyPattern(
     r"|\b(?:not|never|none|nobody|neither|nor|cannot|without|unable|hardly|no)\b|\b(?:fails?|failed|refuses?|refused) to\b|n't\b"
     r"|(?<![가-힣])안 ?(?=[되돼됩됐했하합해할가나오와먹쓰보받열])|(?<![가-힣])못 ?(?=[하했합해할가간갔오온와받먹쓰])|지[는도를]? ?(?:않|못|말|마(?=[세시십]))|진 ?않|없|아니(?!면|라)|아닙|아닌|아님|불가(?!피)|할 수 ?없"
     r"|な(?:い(?!で?しょうか)|かった|けれ|く(?=て|な|は|も)|し(?=[。で、]|$))|ませ?ん|まい(?=[。、]|$)|ず(?=に|、|。|$)|不可|ぬ(?=[。、]|$)"
-    r"|不|没|沒|未|无|無|非|勿|莫|别|別)"
+    r"|免(?=手续|手續|收|运费|運費|押金|服务费|服務費|付)|不|没|沒|未|无|無|非|勿|莫|别|別)"
 )
 _MAY_NEGATE = LazyPattern(
     r"n't|no|without|unable|fail|refuse|hardly|refrain|avoid|repeal|-free|[안못않없아말마금중휴불]|[な無ぬまず不禁控対休定停闭閉免没沒未无非勿莫别別]"
