@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
+from fairtrial.text.facts.derivations import find_sources
 from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind
 from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
@@ -147,6 +148,9 @@ def _findings(
         vaguer = None if fact.weak else find_vaguer(fact, expected, extra, (reference, reply))
         if vaguer is not None and (rival is None or rival is vaguer[0] or fact.kind in {"date", "number"}):
             findings.append(Finding(fact, "undecided", *vaguer))
+        elif not fact.weak and (sources := find_sources(fact, extra, actual)):
+            first, last = (reply[item.start : item.end].strip() for item in sources)
+            findings.append(Finding(fact, "undecided", sources[0], f"it may follow from {first!r} and {last!r}"))
         elif rival is not None:
             findings.append(Finding(fact, "contradicted", rival))
         elif not fact.weak:

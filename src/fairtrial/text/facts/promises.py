@@ -25,6 +25,10 @@ _FRAME = LazyPattern(
 )
 _FRAMES = {
     "any": LazyPattern(""),
+    "charged": LazyPattern(
+        r"\b(?:appl(?:y|ies)|charged?|charges|required|due|payable|pay|costs?|there (?:is|are|will be)|added|incurs?|subject to)\b"
+        r"|부과|발생|청구|필요|붙|있습|있어|내[셔야]|납부|かか|必要|発生|申し受|いただ|頂|加算|[收付缴繳需须須加]"
+    ),
     "needed": LazyPattern(
         r"\b(?:must|needs?|required|requires?|have to|has to|mandatory|only with|bring|show)\b|지참|필요|제시|제출|필수|必要|提示|必須|持参|提出|必须|須|须|需|出示|[凭憑]"
     ),
