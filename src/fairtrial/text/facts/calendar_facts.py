@@ -30,14 +30,16 @@ _ERAS = {
 }
 DATES = LazyPattern(
     # Each form begins with a digit, an apostrophe, an era, "the" or a month.
-    r"(?=[\d'令平昭大民jfmasondt])(?=[\d'令平昭大民]|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|the \d))(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
+    r"(?=[\d'令平昭大民jfmasondt])(?=[\d'令平昭大民]|\b(?:ad \d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|the \d))(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
     r"|(?P<era>令和|平成|昭和|大正|民國|民国)(?P<ey>\d{1,3}|元)年(?:(?P<em>\d{1,2})月(?:(?P<ed>\d{1,2})[日号號])?)?"
     r"|(?<![\d.])(?:(?P<y2>\d{4}|1[01]\d|'?\d{2})[ ]?[年년][ ]?(?:の)?)?(?P<m2>\d{1,2})[ ]?[月월](?![間间光])(?:[ ]?(?P<d2>\d{1,2})[ ]?[日号號일](?![間间간]))?"
     r"|(?<![\d.])(?P<y3>(?:1[89]|20|21)\d\d)[ ]?[年년](?![間间간])"
     rf"|\b(?P<mn4>{_MONTH})[ ](?:the[ ])?(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d|:\d|[ ]?[ap]\.?m\b)(?:,?[ ](?P<y4>\d{{4}}))?"
-    rf"|\b(?P<d5>\d{{1,2}})(?:st|nd|rd|th)?[ -](?:of[ ])?(?P<mn5>{_MONTH})(?![a-z])(?:[ ,-]{{1,2}}(?P<y5>\d{{4}}))?"
+    rf"|\b(?P<d5>\d{{1,2}})(?:st|nd|rd|th)?(?:[ ](?:of[ ])?|-(?!{_MONTH}[ ]\d{{1,2}}(?!\d)))(?P<mn5>{_MONTH})(?![a-z])(?:[ ,-]{{1,2}}(?P<y5>\d{{4}}))?"
     rf"|\b(?P<mn6>{_MONTH})(?:[ ]of)?,?[ ](?P<y6>\d{{4}})"
     r"|(?<![\d./])(?P<a8>\d{1,3})/(?P<b8>\d{1,2})(?:/(?P<c8>\d{4}|\d{1,2}))?(?![\d/])"
+    r"|(?<![\d.,/-])(?P<y14>\d{1,4})[ ]?(?P<era14>bce|b\.c\.e?|bc|ce|a\.d\.|ad)(?![a-z])"
+    r"|\bad[ ](?P<y15>\d{1,4})(?!\d)"
     r"|(?<![\d./])(?P<m11>0?[1-9]|1[0-2])/(?P<y11>(?:19|20)\d\d)(?!\d)|(?<![\d.])(?P<y12>(?:19|20)\d\d)\.(?P<m12>0[1-9]|1[0-2])(?![\d.])"
     r"|\bthe[ ](?P<d9>\d{1,2})(?:st|nd|rd|th)(?=[ ]?[.,;!?)]|$|[ ](?:and|to|at|but|or|if|so|because|as|in|by)\b)"
     r"|(?<![\d.])(?P<d10>\d{1,2})[日号號](?![間间内目以]))"
@@ -67,7 +69,9 @@ TIMES = LazyPattern(
     r"(?:[ ]?(?P<m4>\d{1,2})[ ]?(?:분|分)?(?![個个名人枚개명%\d])|[ ]?(?P<half4>반|半)|(?P<q4>[13一三])刻|(?P<to4>差\d{1,2}分))?(?P<before4>(?<=\d分)前|(?<=\d분) 전)?"
     r"|差(?P<m5>\d{1,2})分(?P<h5>\d{1,2})[点點])"
 )
-DATES_CUE = Cue(frozenset(_MONTHS) | {"st", "nd", "rd", "th"}, frozenset("年년月월日号號일"))
+DATES_CUE = Cue(
+    frozenset(_MONTHS) | {"st", "nd", "rd", "th", "bc", "bce", "ce", "ad", "b", "a"}, frozenset("年년月월日号號일")
+)
 TIMES_CUE = cue("am pm m clock quarter half minute minutes", ":시時时点點")
 RANGE_HOURS = LazyPattern(
     r"(?<![\d:.])(\d{1,2})(?::(\d{2}))?[ ]?(?:-|~|to|and|until|till)[ ]?(?=(\d{1,2})(?::\d{2})?[ ]?([ap])\.?m\b)"
@@ -114,7 +118,18 @@ RELATIVE_SPANS = LazyPattern(
     # The day of 下周五 is a fact of its own.
     r"|(?<![以之身马馬路线線加晚早])(?P<zh>上上|下下|[上本这這下])(?:[个個]?(?:(?P<zh_month>月)(?![0-9一二三四五六七八九十])|(?=(?:周|週|星期|礼拜|禮拜)(?![期年]))))"
 )
-_RELATIVE_SIGNS = {"지난": -1, "이번": 0, "다음": 1, "上上": -2, "上": -1, "本": 0, "这": 0, "這": 0, "下": 1, "下下": 2}
+_RELATIVE_SIGNS = {
+    "지난": -1,
+    "이번": 0,
+    "다음": 1,
+    "上上": -2,
+    "上": -1,
+    "本": 0,
+    "这": 0,
+    "這": 0,
+    "下": 1,
+    "下下": 2,
+}
 NAMES_CUE = Cue(
     frozenset(name.split()[0] for name in (*_WEEKDAY, *_DAY) if name.isascii()),
     frozenset(name[0] for name in (*_WEEKDAY, *_DAY) if not name.isascii()),
@@ -127,6 +142,10 @@ def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     get = match.group
     if get("m11") or get("m12"):
         return _date(int(get("y11") or get("y12")), get("m11") or get("m12"), None)
+    if get("y14") or get("y15"):
+        year = int(get("y14") or get("y15"))
+        signed = -year if (get("era14") or "").startswith("b") else year
+        return ("date", (_day(signed, None, None), Reading(NUMBER, float(year), float(year), 1.0)))
     if get("a8"):
         return _date_with_slashes(get("a8"), get("b8"), get("c8"))
     if get("era"):

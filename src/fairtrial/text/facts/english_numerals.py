@@ -19,7 +19,15 @@ _TENS = {
     word: 10 * value
     for value, word in enumerate(("twenty thirty forty fifty sixty seventy eighty ninety").split(), start=2)
 }
-_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SCALES = {
+    "hundred": 100,
+    "thousand": 1000,
+    "lakh": 10**5,
+    "crore": 10**7,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+}
 _ORDINALS = {
     word: value
     for value, word in enumerate(
@@ -124,7 +132,7 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
         )
         return _plain(float(get("scaled").replace(",", "")) * scale)
     if get("an_scale"):
-        return str(_value("one " + get("an_run")))
+        return _plain(_value("one " + get("an_run")))
     if get("tens"):
         return _th(_TENS[get("tens")] + _ORDINALS[get("ordinal_unit")])
     if get("decimal"):
@@ -158,7 +166,7 @@ def _cardinal(text: str, match: re.Match[str]) -> str | None:
         return " ".join(str(_UNITS[word]) for word in words)
     if len(words) > 1 and words[0] in _UNITS and _UNITS[words[0]] > 9 and words[1] in _TENS:
         return str(_UNITS[words[0]] * 100 + _value(" ".join(words[1:])))
-    return str(_value(run))
+    return _plain(_value(run)) if _value(run) else "0"
 
 
 def _value(run: str) -> int:
@@ -184,4 +192,5 @@ def _th(value: int) -> str:
 
 
 def _plain(value: float) -> str:
-    return f"{value:.6f}".rstrip("0").rstrip(".")
+    # Seven digits without a comma would be a code.
+    return (f"{value:,.6f}" if value >= 1e6 else f"{value:.6f}").rstrip("0").rstrip(".")

@@ -18,7 +18,7 @@ from fairtrial.text.facts.own_units import with_own_units
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
 from fairtrial.text.facts.promises import find_promises
 from fairtrial.text.facts.units import Unit
-from fairtrial.text.facts.vagueness import find_vaguer
+from fairtrial.text.facts.vagueness import find_vaguer, soften_ranges_of_years
 from fairtrial.text.facts.word_facts import compare_words
 from fairtrial.text.facts.word_patterns import LazyPattern
 
@@ -141,22 +141,33 @@ def _findings(
             else:
                 findings.append(Finding(fact, "found", counterpart))
             continue
-        rival = _rival(fact, extra)
-        if rival is None and fact.kind == "day" and _same_kind_count(expected, actual, fact):
+        surplus = extra
+        if fact.kind == "day" and _same_kind_count(expected, actual, fact):
             # "Today" became a second "tomorrow".
-            rival = _rival(fact, [item for number, item in enumerate(actual) if number not in assigned.values()])
-        vaguer = None if fact.weak else find_vaguer(fact, expected, extra, (reference, reply))
-        if vaguer is not None and (rival is None or rival is vaguer[0] or fact.kind in {"date", "number"}):
-            findings.append(Finding(fact, "undecided", *vaguer))
-        elif not fact.weak and (sources := find_sources(fact, extra, actual)):
-            first, last = (reply[item.start : item.end].strip() for item in sources)
-            findings.append(Finding(fact, "undecided", sources[0], f"it may follow from {first!r} and {last!r}"))
-        elif rival is not None:
-            findings.append(Finding(fact, "contradicted", rival))
-        elif not fact.weak:
-            findings.append(Finding(fact, "missing"))
+            surplus = [item for number, item in enumerate(actual) if number not in assigned.values()]
+        finding = _find_unmatched(fact, expected, surplus, actual, (reference, reply))
+        if finding is not None:
+            findings.append(finding)
+    if extra or len(findings) > 1:
+        findings = soften_ranges_of_years(findings, expected, extra, reference)
     findings = _with_swaps(findings, expected, actual, reference, reply)
     return tuple(findings), tuple(extra)
+
+
+def _find_unmatched(
+    fact: Fact, expected: Sequence[Fact], extra: Sequence[Fact], actual: Sequence[Fact], texts: tuple[str, str]
+) -> Finding | None:
+    """Return the finding of a fact that no fact of the reply equals, or nothing if the fact is weak and has no rival."""
+    rival = _rival(fact, extra)
+    vaguer = None if fact.weak else find_vaguer(fact, expected, extra, texts)
+    if vaguer is not None and (rival is None or rival is vaguer[0] or fact.kind in {"date", "number"}):
+        return Finding(fact, "undecided", *vaguer)
+    if not fact.weak and (sources := find_sources(fact, extra, actual)):
+        first, last = (texts[1][item.start : item.end].strip() for item in sources)
+        return Finding(fact, "undecided", sources[0], f"it may follow from {first!r} and {last!r}")
+    if rival is not None:
+        return Finding(fact, "contradicted", rival)
+    return None if fact.weak else Finding(fact, "missing")
 
 
 _AMBIGUOUS = "the dates are equal in one order of month and day, and not in the other; the option locale decides"

@@ -16,9 +16,9 @@ from fairtrial.text.facts.calendar_facts import (
     NAMES_CUE,
     NOONS,
     NOONS_CUE,
+    RANGE_HOURS,
     RELATIVE_SPANS,
     RELATIVE_SPANS_CUE,
-    RANGE_HOURS,
     TIMES,
     TIMES_CUE,
     find_dates,
@@ -48,6 +48,7 @@ from fairtrial.text.facts.units import (
     unit_names,
     unit_pattern,
 )
+from fairtrial.text.facts.weekday_lists import take_weekdays
 from fairtrial.text.facts.word_patterns import Cues, LazyPattern, StartPattern, cue
 
 _NUM = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
@@ -69,17 +70,6 @@ _LIST_MARK = LazyPattern(r"(?m)^[ \t>*-]{0,8}(?:\(?\d{1,2}[.)](?=[ \t])|step \d{
 _FOOTNOTE = LazyPattern(r"\[\d{1,3}\]")
 _INLINE_LIST = LazyPattern(r"(?s)(?<![\w.])1[.)][ ].{1,400}?(?<![\w.])2[.)][ ]")
 _INLINE_MARK = LazyPattern(r"(?<![\w.])\d{1,2}[.)](?=[ ])")
-_DAY_LIST = LazyPattern(
-    r"(?<![가-힣])[월화수목금토일](?:[·~/,-][월화수목금토일]){1,6}(?=요일|[ 에은는 (]|입|$)"
-    r"|(?<![一-龠])[月火水木金土日](?:[・~/、·-][月火水木金土日]){1,6}(?=曜|[のには (]|$)"
-    r"|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天](?:[、至到~和與及-](?:周|週|星期|礼拜|禮拜)?[一二三四五六日天]){1,6}(?![点點个個小])"
-)
-_DAY_SIGNS = {
-    sign: day for signs in ("월화수목금토일", "月火水木金土日", "一二三四五六日") for day, sign in enumerate(signs)
-} | {"天": 6}
-_DAY_LIST_CUE = cue("", "월화수목금토일月火水木金土周週星礼禮")
-_WEEK_PARTS_CUE = cue("weekday weekdays weekend weekends", "평平工주週周")
-_WEEK_PARTS = LazyPattern(r"\bweekdays?\b|평일|平日|工作日(?![內内])|\bweekends?\b|주말|週末|周末")
 
 
 _FRACTION = LazyPattern(
@@ -175,7 +165,7 @@ _WITHOUT_BOUND = frozenset({"code", "weekday", "day", "period"})
 def _take_facts(work: Claims) -> None:
     """Take the facts of a canonical text, with their offsets in it."""
     text = work.text
-    _take_weekdays(work)
+    take_weekdays(work)
     work.take(RELATIVE_SPANS, find_relative_spans, RELATIVE_SPANS_CUE)
     work.take(NAMES, find_names, NAMES_CUE)
     if not work.cues.signs.isdisjoint("@/") or "www." in text:
@@ -262,30 +252,6 @@ def _unit_readings(number: str, name: str, scale: float = 1.0) -> tuple[Reading,
     if name == "일" and number.isdigit() and 1 <= int(number) <= 31:
         readings.append(Reading("date", (None, None, int(number))))
     return tuple(readings)
-
-
-def _take_weekdays(work: Claims) -> None:
-    def days(match: re.Match[str]) -> list[Fact]:
-        facts = [
-            Fact(
-                "weekday",
-                (Reading("weekday", float(_DAY_SIGNS[sign])),),
-                match.start() + place,
-                match.start() + place + 1,
-            )
-            for place, sign in enumerate(match[0])
-            if sign in _DAY_SIGNS
-        ]
-        # A range of days may be told in another way, for example "on weekdays".
-        return [fact._replace(weak=True) for fact in facts] if re.search("[~至到-]", match[0]) else facts
-
-    def part(match: re.Match[str]) -> list[Fact]:
-        end = match[0] in {"주말", "週末", "周末"} or match[0].startswith("weekend")
-        readings = tuple(Reading("weekday", float(day)) for day in ((5, 6) if end else range(5)))
-        return [Fact("weekday", readings, match.start(), match.end(), weak=True)]
-
-    work.take_many(_DAY_LIST, days, _DAY_LIST_CUE)
-    work.take_many(_WEEK_PARTS, part, _WEEK_PARTS_CUE)
 
 
 def _fractions(match: re.Match[str]) -> list[Fact]:

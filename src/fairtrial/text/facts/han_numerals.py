@@ -166,4 +166,5 @@ def _positional(run: str) -> str:
 
 
 def _plain(value: float) -> str:
-    return f"{value:.4f}".rstrip("0").rstrip(".") or "0"
+    # Seven digits without a comma would be a code.
+    return (f"{value:,.4f}" if value >= 1e6 else f"{value:.4f}").rstrip("0").rstrip(".") or "0"

@@ -20,7 +20,7 @@ _FRAME = LazyPattern(
     r"|\byou are entitled\b|\bthe \w+ is free\b|드[려리립릴렸]|하실 수|받으실|약속|[해하]겠습니다|いたし(?:ます|ました)|できます|お約束|させていただ|しておきました|お送りし"
     r"|[我您]"
     # A thing is offered, or comes with another.
-    r"|\b(?:is|are|comes?|will be) (?:also )?(?:included|provided|offered|covered|complimentary)\b|\bcomes? with\b|제공[하합해되됩]|포함[되됩돼]|付[いき]|含まれ"
+    r"|\b(?:is|are|will be) (?:also )?(?:included|complimentary)\b|제공[하합해되됩]|포함[되됩돼]|付[いき]|含まれ"
     r"|提供|附赠|附贈|包含|赠送|贈送"
 )
 _FRAMES = {
@@ -152,7 +152,8 @@ def _table() -> dict[str, str]:
 def _conditions() -> dict[str, _Condition]:
     return {
         topic: _Condition(
-            _FRAMES[frame], LazyPattern(alternatives((word.strip() for word in names.split(",")), starts=True, ends=True))
+            _FRAMES[frame],
+            LazyPattern(alternatives((word.strip() for word in names.split(",")), starts=True, ends=True)),
         )
         for topic, _, frame, names in _rows("conditions.txt")
     }
