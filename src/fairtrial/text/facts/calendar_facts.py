@@ -278,7 +278,8 @@ def find_noons(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
 def _make_clock(
     hour: int, minutes: int, mark: str | None, *, two_digits: bool = False
 ) -> tuple[Kind, tuple[Reading, ...]] | None:
-    if hour > 24 or abs(minutes) > 59:
+    # 25時 is one in the morning.
+    if hour > 29 or abs(minutes) > 59:
         return None
     for pattern, half in _HALVES if mark else ():
         if pattern.search(mark or ""):

@@ -37,7 +37,9 @@ def find_sources(fact: Fact, extra: Sequence[Fact], actual: Sequence[Fact]) -> t
 def _is_close(value: float, expected: Reading) -> bool:
     target = expected.value
     if isinstance(target, tuple):
-        return target[0] is not None and abs(value - target[0]) < _EXACT
+        # "4:20" may be in the afternoon.
+        cycle = _DAY if target[1] else _DAY // 2
+        return target[0] is not None and abs(value % cycle - target[0] % cycle) < _EXACT
     return isinstance(target, float) and abs(value - target) <= max(_EXACT * abs(target), 0.5 * expected.step * _EXACT)
 
 

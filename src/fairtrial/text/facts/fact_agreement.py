@@ -108,7 +108,19 @@ def compare_facts(
     certain = frozenset[str]().union(*names)
     hits = replaced_names(reference, reply, certain) or exchanged_names(reference, reply, names)
     replaced = tuple(Opposition("name", *item) for item in hits)
-    return Agreement(findings, clauses.oppositions + replaced, extra, clauses.agreed, promises=promises)
+    oppositions = tuple(item for item in clauses.oppositions if not _is_complement(item, findings))
+    return Agreement(findings, oppositions + replaced, extra, clauses.agreed, promises=promises)
+
+
+def _is_complement(item: Opposition, findings: Sequence[Finding]) -> bool:
+    """Return whether two clauses say one limit from both sides: nobody under 18, and everybody from 18 on."""
+    return item.name == "negation" and any(
+        finding.counterpart is not None
+        and item.start <= finding.fact.start < item.end
+        and item.other_start <= finding.counterpart.start < item.other_end
+        and _opposed_bounds(finding.fact, finding.counterpart)
+        for finding in findings
+    )
 
 
 def _findings(
