@@ -40,7 +40,7 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each criterion runs here)
     for question in questions:
         for answer in question["answers"].values():
             text, references = answer["text"], question["references"]
-            facts = [by_facts(reference, text) for reference in references]
+            facts = [by_facts(reference, text, question["question"]) for reference in references]
             if "right" not in facts and "none" in facts:
                 continue
             by_all = True if "right" in facts else None if "undecided" in facts else False
@@ -53,7 +53,11 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each criterion runs here)
             for name, right in told.items():
                 rows[name].append((question["id"], answer["correct"], right))
     answers = [(each, answer) for each in questions for answer in each["answers"].values()]
-    failed = [a["correct"] for q, a in answers if compare_facts(q["references"][0], a["text"]).contradicted]
+    failed = [
+        a["correct"]
+        for q, a in answers
+        if compare_facts(q["references"][0], a["text"], question=q["question"]).contradicted
+    ]
     print(f"  as the first criterion of a cascade: fails {len(failed)} of {len(answers)}, {sum(failed)} of them right")
     for name, each in rows.items():
         low, high = interval(each)
@@ -65,9 +69,9 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each criterion runs here)
         )
 
 
-def by_facts(reference: str, reply: str) -> Literal["none", "right", "wrong", "undecided"]:
+def by_facts(reference: str, reply: str, question: str = "") -> Literal["none", "right", "wrong", "undecided"]:
     """Return whether a reply states the facts of a reference, and "none" if the reference has none."""
-    agreement = compare_facts(reference, reply)
+    agreement = compare_facts(reference, reply, question=question)
     states = {finding.state for finding in agreement.findings}
     if not states and not agreement.contradicted:
         return "none"

@@ -70,12 +70,13 @@ def test_halves_are_large_and_balanced(language: str, half: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("half", HALVES)
-def test_claims_have_four_kinds_with_both_verdicts(language: str, half: str) -> None:
+def test_claims_have_six_kinds_with_both_verdicts(language: str, half: str) -> None:
     """A half of the claims has 20 pairs or more, and right and wrong replies of each kind."""
     rows = pairs(f"{language}.claims.{half}")
     assert len(rows) >= 20
     verdicts = {(row["kind"], row["same"]) for row in rows}
-    assert verdicts == {(kind, same) for kind in ("list", "name", "promise", "quote") for same in (True, False)}
+    kinds = ("date", "list", "name", "obligation", "promise", "quote")
+    assert verdicts == {(kind, same) for kind in kinds for same in (True, False)}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

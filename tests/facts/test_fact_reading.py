@@ -27,7 +27,7 @@ from fairtrial.text.facts.fact_reading import read_facts
         ("three point one four", "3.14"),
         ("this one, and one of them", "this one, and one of them"),
         ("３万５千円", "35000円"),
-        ("1億500万", "105000000"),
+        ("1億500万", "105,000,000"),
         ("二〇二五年", "2025年"),
         ("三百二十", "320"),
         ("两万五", "25000"),

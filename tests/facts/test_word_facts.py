@@ -127,7 +127,7 @@ def test_the_claims_of_the_corpus(language: str) -> None:
         for same in (True, False)
     }
     assert sum(failed[True]) <= 0.05 * len(failed[True])
-    assert sum(failed[False]) >= 0.83 * len(failed[False])
+    assert sum(failed[False]) >= 0.81 * len(failed[False])
 
 
 @pytest.mark.parametrize(

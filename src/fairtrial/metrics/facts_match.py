@@ -179,7 +179,8 @@ def _promise_scores(agreement: Agreement, reply: str, places: count[int]) -> lis
 
 def promise_score(promise: Promise, quote: Quote, place: int, why: str) -> Score:
     """Return the part of a promise that no other text names."""
-    reason = f"promised: {quote.text!r} is about {promise.topic!r}, and {why}"
+    verb = "stated" if promise.is_condition else "promised"
+    reason = f"{verb}: {quote.text!r} is about {promise.topic!r}, and {why}"
     fact = StatedFact("promise", "ungrounded", promise.topic, None, (promise.start, promise.end))
     label = f"promise: {promise.topic}"
     return Score(0.0, reason, label=label, quotes=(quote,), key=PartKey("fact", place), fact=fact)

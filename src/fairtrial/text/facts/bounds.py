@@ -17,6 +17,17 @@ _LEADING = LazyPattern(
     r"|(?P<about>about|around|approximately|roughly|nearly|almost|some|circa|approx\.?|약|대략|거의|約|およそ|大约|大約|大概|约|ほぼ|将近|將近|差不多|近))"
     r"[ ]?(?:a |an |the |us|nt|\$|€|£|¥|￥|₩|[一-龥]{1,3})?[ ]?$"
 )
+_LATIN = LazyPattern("[a-z]+")
+_LEADING_WORDS = frozenset(
+    (
+        "up most than later exceed exceeds exceeded exceeding maximum max within limited over capped least minimum min "
+        "early earlier starting starts above upwards under below short about around approximately roughly nearly almost "
+        "some circa approx"
+    ).split()
+)
+"""One of these stands in each English match of the pattern above."""
+_TRAILING_SIGNS = frozenset("omati+-")
+"""The signs with which an English match of the pattern below begins."""
 _TRAILING = LazyPattern(
     r"[ ]?(?:쯤|의|[가-힣一-龥]{1,2}?)?(?:を|가|을|를|이|은)?[ ]?(?:"
     r"(?P<most>or less|or fewer|or under|or below|or younger|max(?:imum)?\b|at most|at the most|tops\b|이하|이내|까지|을? ?넘지|를? ?넘지|초과하지|以下|以内|以內|まで|超えない|超えません|之内|之內|封顶|封頂|を?上限|を?限度|です?が上限)"
@@ -48,11 +59,14 @@ def bound_at(text: str, start: int, end: int, *, calendar: bool = False) -> tupl
 
     A date or a time (`calendar`) is `most` if the event is before it, and `least` if the event is after it.
     """
-    leading = _LEADING.search(text[max(0, start - _REACH) : start])
-    right = _TRAILING.match(text, end, end + _REACH)
+    before, after = text[max(0, start - _REACH) : start], text[end : end + 2].lstrip(" ")
+    leads = not before.isascii() or not _LEADING_WORDS.isdisjoint(_LATIN.findall(before))
+    leading = _LEADING.search(before) if leads else None
+    trails = after and (after[0] in _TRAILING_SIGNS or not after[0].isascii())
+    right = _TRAILING.match(text, end, end + _REACH) if trails else None
     about = any(match is not None and match.group("about") for match in (leading, right))
     if calendar:
-        side = _SIDE_AFTER.match(text, end, end + _REACH) or _SIDE_BEFORE.search(text[max(0, start - _REACH) : start])
+        side = _SIDE_AFTER.match(text, end, end + _REACH) or _SIDE_BEFORE.search(before)
         if side:
             return ("most" if side.group("before") else "least"), about
     for match in (right, leading):

@@ -30,14 +30,16 @@ _ERAS = {
 }
 DATES = LazyPattern(
     # Each form begins with a digit, an apostrophe, an era, "the" or a month.
-    r"(?=[\d'令平昭大民jfmasondt])(?=[\d'令平昭大民]|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|the \d))(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
+    r"(?=[\d'令平昭大民jfmasondt])(?=[\d'令平昭大民]|\b(?:ad \d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|the \d))(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
     r"|(?P<era>令和|平成|昭和|大正|民國|民国)(?P<ey>\d{1,3}|元)年(?:(?P<em>\d{1,2})月(?:(?P<ed>\d{1,2})[日号號])?)?"
     r"|(?<![\d.])(?:(?P<y2>\d{4}|1[01]\d|'?\d{2})[ ]?[年년][ ]?(?:の)?)?(?P<m2>\d{1,2})[ ]?[月월](?![間间光])(?:[ ]?(?P<d2>\d{1,2})[ ]?[日号號일](?![間间간]))?"
     r"|(?<![\d.])(?P<y3>(?:1[89]|20|21)\d\d)[ ]?[年년](?![間间간])"
     rf"|\b(?P<mn4>{_MONTH})[ ](?:the[ ])?(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d|:\d|[ ]?[ap]\.?m\b)(?:,?[ ](?P<y4>\d{{4}}))?"
-    rf"|\b(?P<d5>\d{{1,2}})(?:st|nd|rd|th)?[ -](?:of[ ])?(?P<mn5>{_MONTH})(?![a-z])(?:[ ,-]{{1,2}}(?P<y5>\d{{4}}))?"
+    rf"|\b(?P<d5>\d{{1,2}})(?:st|nd|rd|th)?(?:[ ](?:of[ ])?|-(?!{_MONTH}[ ]\d{{1,2}}(?!\d)))(?P<mn5>{_MONTH})(?![a-z])(?:[ ,-]{{1,2}}(?P<y5>\d{{4}}))?"
     rf"|\b(?P<mn6>{_MONTH})(?:[ ]of)?,?[ ](?P<y6>\d{{4}})"
     r"|(?<![\d./])(?P<a8>\d{1,3})/(?P<b8>\d{1,2})(?:/(?P<c8>\d{4}|\d{1,2}))?(?![\d/])"
+    r"|(?<![\d.,/-])(?P<y14>\d{1,4})[ ]?(?P<era14>bce|b\.c\.e?|bc|ce|a\.d\.|ad)(?![a-z])"
+    r"|\bad[ ](?P<y15>\d{1,4})(?!\d)"
     r"|(?<![\d./])(?P<m11>0?[1-9]|1[0-2])/(?P<y11>(?:19|20)\d\d)(?!\d)|(?<![\d.])(?P<y12>(?:19|20)\d\d)\.(?P<m12>0[1-9]|1[0-2])(?![\d.])"
     r"|\bthe[ ](?P<d9>\d{1,2})(?:st|nd|rd|th)(?=[ ]?[.,;!?)]|$|[ ](?:and|to|at|but|or|if|so|because|as|in|by)\b)"
     r"|(?<![\d.])(?P<d10>\d{1,2})[日号號](?![間间内目以]))"
@@ -67,7 +69,9 @@ TIMES = LazyPattern(
     r"(?:[ ]?(?P<m4>\d{1,2})[ ]?(?:분|分)?(?![個个名人枚개명%\d])|[ ]?(?P<half4>반|半)|(?P<q4>[13一三])刻|(?P<to4>差\d{1,2}分))?(?P<before4>(?<=\d分)前|(?<=\d분) 전)?"
     r"|差(?P<m5>\d{1,2})分(?P<h5>\d{1,2})[点點])"
 )
-DATES_CUE = Cue(frozenset(_MONTHS) | {"st", "nd", "rd", "th"}, frozenset("年년月월日号號일"))
+DATES_CUE = Cue(
+    frozenset(_MONTHS) | {"st", "nd", "rd", "th", "bc", "bce", "ce", "ad", "b", "a"}, frozenset("年년月월日号號일")
+)
 TIMES_CUE = cue("am pm m clock quarter half minute minutes", ":시時时点點")
 RANGE_HOURS = LazyPattern(
     r"(?<![\d:.])(\d{1,2})(?::(\d{2}))?[ ]?(?:-|~|to|and|until|till)[ ]?(?=(\d{1,2})(?::\d{2})?[ ]?([ap])\.?m\b)"
@@ -88,12 +92,44 @@ _WEEKDAY = {name: day for day, names in enumerate(_WEEKDAYS) for name in names}
 _SHORT_NEEDS_CARE = {"sat", "sun", "mon", "wed", "fri", "thu", "tue"}
 _RELATIVE = {
     -2: "그저께 그제 一昨日 おととい 前天 day-before-yesterday",
-    -1: "yesterday 어제 昨日 昨天 前日 きのう 昨晚 last-night",
-    0: "today tonight 오늘 今日 今天 本日 今晚 きょう",
-    1: "tomorrow 내일 明日 明天 翌日 あした 明早 明晚 明朝 隔天 翌朝 다음날",
-    2: "모레 明後日 后天 後天 あさって day-after-tomorrow",
+    -1: "yesterday 어제 어젯밤 昨日 昨天 前日 きのう 昨晚 昨晩 昨夜 last-night",
+    0: "today tonight 오늘 금일 今日 今天 本日 今晚 今晩 今夜 今朝 今早 きょう",
+    1: "tomorrow 내일 익일 明日 明天 翌日 次日 あした 明早 明晚 明晩 明朝 隔天 翌朝 다음날",
+    2: "모레 明後日 后天 後天 あさって 翌々日 day-after-tomorrow",
+    3: "글피 大后天 大後天 しあさって",
 }
-_DAY = {name.replace("-", " "): day for day, names in _RELATIVE.items() for name in names.split()}
+_DAY = {name.replace("-", " "): ("day", day) for day, names in _RELATIVE.items() for name in names.split()}
+# The relative weeks, months and years of CLDR. The Chinese and Korean forms with a space or 个 have patterns below.
+_SPANS = {
+    "week": {-2: "先々週", -1: "last-week 지난주 先週 前の週", 0: "this-week 今週", 1: "next-week 来週", 2: "再来週"},
+    "month": {-2: "先々月", -1: "last-month 지난달 先月", 0: "this-month 今月 本月", 1: "next-month 来月", 2: "再来月"},
+    "year": {-2: "재작년 一昨年", -1: "last-year 작년 지난해 昨年 去年", 0: "this-year 올해 今年 本年", 1: "next-year 내년 来年 明年",
+             2: "내후년 再来年"},
+}  # fmt: skip
+_DAY |= {
+    name.replace("-", " "): (f"calendar {span}", place)
+    for span, rows in _SPANS.items()
+    for place, names in rows.items()
+    for name in names.split()
+}
+RELATIVE_SPANS_CUE = cue("", "지이다上本这這下")
+RELATIVE_SPANS = LazyPattern(
+    r"(?P<ko>지난|이번|다음)[ ]?(?:주(?=말|까지|부터|에|는|도|중|후|[^가-힣]|$)|달(?![라력성]))"
+    # The day of 下周五 is a fact of its own.
+    r"|(?<![以之身马馬路线線加晚早])(?P<zh>上上|下下|[上本这這下])(?:[个個]?(?:(?P<zh_month>月)(?![0-9一二三四五六七八九十])|(?=(?:周|週|星期|礼拜|禮拜)(?![期年]))))"
+)
+_RELATIVE_SIGNS = {
+    "지난": -1,
+    "이번": 0,
+    "다음": 1,
+    "上上": -2,
+    "上": -1,
+    "本": 0,
+    "这": 0,
+    "這": 0,
+    "下": 1,
+    "下下": 2,
+}
 NAMES_CUE = Cue(
     frozenset(name.split()[0] for name in (*_WEEKDAY, *_DAY) if name.isascii()),
     frozenset(name[0] for name in (*_WEEKDAY, *_DAY) if not name.isascii()),
@@ -106,6 +142,10 @@ def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     get = match.group
     if get("m11") or get("m12"):
         return _date(int(get("y11") or get("y12")), get("m11") or get("m12"), None)
+    if get("y14") or get("y15"):
+        year = int(get("y14") or get("y15"))
+        signed = -year if (get("era14") or "").startswith("b") else year
+        return ("date", (_day(signed, None, None), Reading(NUMBER, float(year), float(year), 1.0)))
     if get("a8"):
         return _date_with_slashes(get("a8"), get("b8"), get("c8"))
     if get("era"):
@@ -238,7 +278,8 @@ def find_noons(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
 def _make_clock(
     hour: int, minutes: int, mark: str | None, *, two_digits: bool = False
 ) -> tuple[Kind, tuple[Reading, ...]] | None:
-    if hour > 24 or abs(minutes) > 59:
+    # 25時 is one in the morning.
+    if hour > 29 or abs(minutes) > 59:
         return None
     for pattern, half in _HALVES if mark else ():
         if pattern.search(mark or ""):
@@ -268,7 +309,8 @@ def find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     """Return the weekday or the relative day of a match of the pattern of their names."""
     name = match[0]
     if name in _DAY:
-        return ("day", (Reading("day", float(_DAY[name])),))
+        dimension, place = _DAY[name]
+        return ("day", (Reading(dimension, float(place)),))
     if name in {"weekdays", "weekday", "평일", "平日"}:
         return ("weekday", (Reading("weekday", 0.0), Reading("weekday", 4.0)))
     if name in _SHORT_NEEDS_CARE and match.string[match.end() : match.end() + 1] not in {".", ",", " ", "-", "", ")"}:
@@ -278,6 +320,12 @@ def find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     ):
         return None
     return ("weekday", (Reading("weekday", float(_WEEKDAY[name])),))
+
+
+def find_relative_spans(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
+    """Return the relative week, month or year of a match, for example of 다음 주 and of the first sign of 下周."""
+    span = "month" if match["zh_month"] or match[0][-1] == "달" else "week"
+    return ("day", (Reading(f"calendar {span}", float(_RELATIVE_SIGNS[match["ko"] or match["zh"]])),))
 
 
 MONTHS = LazyPattern(rf"(?P<mn7>\b{_CLEAR_MONTH})\b")

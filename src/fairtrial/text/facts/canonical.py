@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from fairtrial.text.facts.english_numerals import english_numerals
 from fairtrial.text.facts.european_forms import european_forms
+from fairtrial.text.facts.glued_words import split_glued
 from fairtrial.text.facts.han_numerals import han_numerals
 from fairtrial.text.facts.korean_numerals import korean_numerals
 from fairtrial.text.facts.memory import remember_short
@@ -25,7 +26,7 @@ _SIGN_SET = frozenset(map(chr, _SIGNS))
 _STEPS: tuple[tuple[LazyPattern, tuple[Callable[[str], list[tuple[int, int, str]]], ...]], ...] = (
     (_HANGUL, (korean_numerals,)),
     (_HAN, (han_numerals,)),
-    (_LATIN, (european_forms, english_numerals)),
+    (_LATIN, (split_glued, european_forms, english_numerals)),
 )
 
 
@@ -40,6 +41,8 @@ class Canonical(NamedTuple):
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the original text of a span of the canonical text."""
+        if isinstance(self.starts, range):
+            return start, end
         first = self.starts[start]
         # A numeral in words became several characters, all of which begin where it began.
         while end < len(self.text) and self.starts[end] == first:
@@ -58,7 +61,7 @@ def canonicalise(text: str) -> Canonical:
     if "*" in small or "`" in small or "__" in small:
         edits = [(match.start(), match.end(), "") for match in _EMPHASIS.finditer(small)]
         small, starts = _apply(small, starts, edits)
-    for script, steps in _STEPS:
+    for script, steps in _STEPS[2:] if small.isascii() else _STEPS:
         if not script.search(small):
             continue
         for step in steps:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable
 
 from fairtrial.text.facts.fact import Fact, Kind, Reading
-from fairtrial.text.facts.word_patterns import Cue, Cues, LazyPattern
+from fairtrial.text.facts.word_patterns import Cue, LazyPattern, cues_of
 
 Finder = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
 """Returns the kind and the readings of a match, or `None` if it is no fact."""
 
 _DIGITS = LazyPattern(r"\d+")
+_SHORT = 200
 _REACH = 40
 """The number of characters beside a digit that belong to its fact at most."""
 
@@ -21,13 +22,16 @@ class Claims:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.cues = Cues(text)
+        self.cues = cues_of(text)
         self.facts: list[Fact] = []
         self.windows: list[tuple[int, int]] | None = None
 
     def near_digits(self) -> bool:
         """Search near digits only from now on. Return whether there is a digit."""
         windows: list[tuple[int, int]] = []
+        if len(self.text) <= _SHORT:
+            # One search of a short text is faster than several of its parts.
+            return bool(_DIGITS.search(self.text))
         for match in _DIGITS.finditer(self.text):
             start, end = max(0, match.start() - _REACH), match.end() + _REACH
             if windows and start <= windows[-1][1]:

@@ -28,7 +28,9 @@ _NO_CODE = LazyPattern(
 
 
 _NUMBER_WITH_UNIT = LazyPattern(lambda: rf"{_NUM}-?(?:{unit_pattern()})(?:{_NUM}(?:{unit_pattern()}))?")
-MAY_BE_CODE = LazyPattern(r"[#+]|[a-z][_-]?\d|\d[_-]?[a-z]|\d-\d|\d\.\d{1,9}\.\d|0\d\d|\d{7}")
+MAY_BE_CODE = LazyPattern(
+    r"[#+\d](?:(?<=[#+])|(?<=[a-z]\d)|(?<=[a-z][_-]\d)|(?<=\d)(?:[_-]?[a-z]|-\d|\.\d{1,9}\.\d|\d{6})|(?<=0)\d\d)"
+)
 """A part that each match of the pattern of codes has."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from fairtrial.text.facts.claims import Claims
 from fairtrial.text.facts.fact import Fact, Reading
@@ -19,7 +18,7 @@ def join_compounds(work: Claims, text: str) -> None:
         if before and between is not None and re.fullmatch(r"(?:[ ,]|and|又|と)*", between):
             sums = _sums(before, fact)
             if sums:
-                joined[-1] = replace(before, readings=sums, end=fact.end)
+                joined[-1] = before._replace(readings=sums, end=fact.end)
                 continue
         joined.append(fact)
     work.facts = joined

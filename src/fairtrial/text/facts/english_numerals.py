@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.facts.word_patterns import LazyPattern, StartPattern, cues_of
 
 _UNITS = {
     word: value
@@ -19,7 +19,15 @@ _TENS = {
     word: 10 * value
     for value, word in enumerate(("twenty thirty forty fifty sixty seventy eighty ninety").split(), start=2)
 }
-_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SCALES = {
+    "hundred": 100,
+    "thousand": 1000,
+    "lakh": 10**5,
+    "crore": 10**7,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+}
 _ORDINALS = {
     word: value
     for value, word in enumerate(
@@ -38,7 +46,11 @@ _CARDINAL = "|".join((*_UNITS, *_TENS))
 _SCALE = "|".join(_SCALES)
 _RUN = rf"(?:{_CARDINAL}|{_SCALE})(?:[ -](?:and[ ])?(?:{_CARDINAL}|{_SCALE})){{0,16}}"
 _SPAN = r"(?:second|minute|hour|day|week|fortnight|month|year|decade|night|mile|pound|cup|spoon|teaspoon|tablespoon)"
-_NUMERAL = LazyPattern(
+_CUES = frozenset((*_UNITS, *_TENS, *_SCALES, *_ORDINALS, *_FRACTIONS)) | frozenset(
+    "k bn mn m dozen dozens couple once twice thrice".split()
+)
+_NUMERAL = StartPattern(
+    rf"(?<![a-z])(?:{'|'.join(sorted(_CUES))}|an?)(?![a-z])|\d+|\.\d",
     r"(?<![\w-])(?=[a-fhlm-qs-w.\dz])(?:"
     # "two and a half hours", "2 and a half"
     rf"(?P<mixed>{_RUN}|\d+)[ ]and[ ](?:a[ ]half|(?P<mixed_part>a[ ]quarter|three[ -]quarters))"
@@ -60,14 +72,10 @@ _NUMERAL = LazyPattern(
     rf"|(?P<article>an?)(?=[ ](?:single[ ])?{_SPAN}\b)"
     r"|(?P<times>once|twice|thrice)"
     r"|(?P<couple>(?:a[ ])?couple(?:[ ]of)?)"
-    r")(?![\w]|-(?:off|on|size|time\b|way|to-one|sided))"
-)
-_CUES = frozenset((*_UNITS, *_TENS, *_SCALES, *_ORDINALS, *_FRACTIONS)) | frozenset(
-    "k bn mn m dozen dozens couple once twice thrice".split()
+    r")(?![\w]|-(?:off|on|size|time\b|way|to-one|sided))",
 )
 _ARTICLES = frozenset({"a", "an"})
 _SPANS = frozenset(re.findall("[a-z]+", _SPAN))
-_WORDS = LazyPattern("[a-z]+")
 _PER = LazyPattern(r"(?:\d|once|twice|times|time|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free)[ ]*$")
 _SECOND_IS_UNIT = LazyPattern(r"(?:\d|\bper|\ba|\bone|\beach|\bevery|\bsplit)[ -]$")
 _PRONOUN_BEFORE = LazyPattern(
@@ -83,7 +91,7 @@ def english_numerals(text: str) -> list[tuple[int, int, str]]:
     "one" that stands for a noun ("this one", "one of them") stays a word.
     """
     edits: list[tuple[int, int, str]] = []
-    words = frozenset(_WORDS.findall(text))
+    words = cues_of(text).words
     if words.isdisjoint(_CUES) and (words.isdisjoint(_ARTICLES) or words.isdisjoint(_SPANS)):
         return edits
     for match in _NUMERAL.finditer(text):
@@ -124,7 +132,7 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
         )
         return _plain(float(get("scaled").replace(",", "")) * scale)
     if get("an_scale"):
-        return str(_value("one " + get("an_run")))
+        return _plain(_value("one " + get("an_run")))
     if get("tens"):
         return _th(_TENS[get("tens")] + _ORDINALS[get("ordinal_unit")])
     if get("decimal"):
@@ -158,7 +166,7 @@ def _cardinal(text: str, match: re.Match[str]) -> str | None:
         return " ".join(str(_UNITS[word]) for word in words)
     if len(words) > 1 and words[0] in _UNITS and _UNITS[words[0]] > 9 and words[1] in _TENS:
         return str(_UNITS[words[0]] * 100 + _value(" ".join(words[1:])))
-    return str(_value(run))
+    return _plain(_value(run)) if _value(run) else "0"
 
 
 def _value(run: str) -> int:
@@ -184,4 +192,5 @@ def _th(value: int) -> str:
 
 
 def _plain(value: float) -> str:
-    return f"{value:.6f}".rstrip("0").rstrip(".")
+    # Seven digits without a comma would be a code.
+    return (f"{value:,.6f}" if value >= 1e6 else f"{value:.6f}").rstrip("0").rstrip(".")

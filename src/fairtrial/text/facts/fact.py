@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Kind = Literal[
@@ -47,8 +46,7 @@ NUMBER = "number"
 """The dimension of a number without a unit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """A fact of a text, from `start` to `end`, with each of its readings.
 
     A weak fact, such as the 10 of "7 out of 10", need not be repeated, but may not be contradicted.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
+from fairtrial.text.facts.derivations import find_sources
 from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind
 from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
@@ -16,7 +18,7 @@ from fairtrial.text.facts.own_units import with_own_units
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
 from fairtrial.text.facts.promises import find_promises
 from fairtrial.text.facts.units import Unit
-from fairtrial.text.facts.vagueness import find_vaguer
+from fairtrial.text.facts.vagueness import find_vaguer, soften_ranges_of_years
 from fairtrial.text.facts.word_facts import compare_words
 from fairtrial.text.facts.word_patterns import LazyPattern
 
@@ -69,7 +71,7 @@ def _in_order(fact: Fact, locale: str) -> Fact:
     if fact.kind != "date" or len(dates) < 2:
         return fact
     chosen = dates[0] if locale == "month_first" else dates[1]
-    return replace(fact, readings=(chosen, *(item for item in fact.readings if item not in dates)))
+    return fact._replace(readings=(chosen, *(item for item in fact.readings if item not in dates)))
 
 
 def compare_facts(
@@ -106,7 +108,19 @@ def compare_facts(
     certain = frozenset[str]().union(*names)
     hits = replaced_names(reference, reply, certain) or exchanged_names(reference, reply, names)
     replaced = tuple(Opposition("name", *item) for item in hits)
-    return Agreement(findings, clauses.oppositions + replaced, extra, clauses.agreed, promises=promises)
+    oppositions = tuple(item for item in clauses.oppositions if not _is_complement(item, findings))
+    return Agreement(findings, oppositions + replaced, extra, clauses.agreed, promises=promises)
+
+
+def _is_complement(item: Opposition, findings: Sequence[Finding]) -> bool:
+    """Return whether two clauses say one limit from both sides: nobody under 18, and everybody from 18 on."""
+    return item.name == "negation" and any(
+        finding.counterpart is not None
+        and item.start <= finding.fact.start < item.end
+        and item.other_start <= finding.counterpart.start < item.other_end
+        and _opposed_bounds(finding.fact, finding.counterpart)
+        for finding in findings
+    )
 
 
 def _findings(
@@ -139,16 +153,33 @@ def _findings(
             else:
                 findings.append(Finding(fact, "found", counterpart))
             continue
-        rival = _rival(fact, extra)
-        vaguer = None if fact.weak else find_vaguer(fact, expected, extra, (reference, reply))
-        if vaguer is not None and (rival is None or rival is vaguer[0] or fact.kind in {"date", "number"}):
-            findings.append(Finding(fact, "undecided", *vaguer))
-        elif rival is not None:
-            findings.append(Finding(fact, "contradicted", rival))
-        elif not fact.weak:
-            findings.append(Finding(fact, "missing"))
+        surplus = extra
+        if fact.kind == "day" and _same_kind_count(expected, actual, fact):
+            # "Today" became a second "tomorrow".
+            surplus = [item for number, item in enumerate(actual) if number not in assigned.values()]
+        finding = _find_unmatched(fact, expected, surplus, actual, (reference, reply))
+        if finding is not None:
+            findings.append(finding)
+    if extra or len(findings) > 1:
+        findings = soften_ranges_of_years(findings, expected, extra, reference)
     findings = _with_swaps(findings, expected, actual, reference, reply)
     return tuple(findings), tuple(extra)
+
+
+def _find_unmatched(
+    fact: Fact, expected: Sequence[Fact], extra: Sequence[Fact], actual: Sequence[Fact], texts: tuple[str, str]
+) -> Finding | None:
+    """Return the finding of a fact that no fact of the reply equals, or nothing if the fact is weak and has no rival."""
+    rival = _rival(fact, extra)
+    vaguer = None if fact.weak else find_vaguer(fact, expected, extra, texts)
+    if vaguer is not None and (rival is None or rival is vaguer[0] or fact.kind in {"date", "number"}):
+        return Finding(fact, "undecided", *vaguer)
+    if not fact.weak and (sources := find_sources(fact, extra, actual)):
+        first, last = (texts[1][item.start : item.end].strip() for item in sources)
+        return Finding(fact, "undecided", sources[0], f"it may follow from {first!r} and {last!r}")
+    if rival is not None:
+        return Finding(fact, "contradicted", rival)
+    return None if fact.weak else Finding(fact, "missing")
 
 
 _AMBIGUOUS = "the dates are equal in one order of month and day, and not in the other; the option locale decides"
@@ -272,7 +303,7 @@ def _with_swaps(
     ]
 
 
-_Sides = tuple[set[str], set[str]]
+_Sides = tuple[frozenset[str], frozenset[str]]
 """The words before and behind a fact."""
 _MOST_ROLES = 40
 """The number of facts whose roles are compared, so that the time stays linear."""
@@ -294,11 +325,12 @@ def _around(text: str, facts: Sequence[Fact], fact: Fact) -> _Sides:
     return _words(text[start : fact.start]), _words(text[fact.end : end])
 
 
-def _words(text: str) -> set[str]:
+@lru_cache(maxsize=4096)  # a word beside a number: at most 28 characters each
+def _words(text: str) -> frozenset[str]:
     words: set[str] = set()
     for word in _WORD.findall(text.lower()):
         if "가" <= word[0] <= "힣":
             words.add(word[:2])
         elif word not in _STOP:
             words.add(word)
-    return words
+    return frozenset(words)

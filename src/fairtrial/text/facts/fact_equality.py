@@ -14,6 +14,7 @@ _SAME_COUNTS = ({"month", "age"}, {"night", "time"})
 """Dimensions with the same numbers: two years of age, and two nights that are two days."""
 
 
+_WITHOUT_NUMBER = frozenset({"weekday", "day", "calendar week", "calendar month", "calendar year", "period"})
 _COMPARABLE = frozenset(
     pair
     for former, latter in (
@@ -33,21 +34,38 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     `tolerance` is the largest relative difference of two numbers.
     """
     about = fact.about or counterpart.about
+    if fact.kind == "amount" == counterpart.kind:
+        return _equal_amounts(fact, counterpart, tolerance, about=about)
     for former in fact.readings:
-        dimension = former.dimension
+        dimension, value, _, _ = former
         for latter in counterpart.readings:
-            latter_dimension = latter.dimension
-            if (
-                dimension == latter_dimension
-                or NUMBER in (dimension, latter_dimension)
-                or (dimension, latter_dimension) in _COMPARABLE
-            ) and _equal(former, latter, tolerance, about=about):
+            other, other_value, _, _ = latter
+            if dimension == other:
+                if value == other_value or _equal(former, latter, tolerance, about=about):
+                    return True
+            elif (NUMBER in (dimension, other) or (dimension, other) in _COMPARABLE) and _equal(
+                former, latter, tolerance, about=about
+            ):
                 return True
+    return False
+
+
+def _equal_amounts(fact: Fact, counterpart: Fact, tolerance: float, *, about: bool) -> bool:
+    """Return whether two amounts have an equal reading in one currency. A sign such as $ has a reading for each of its."""
+    compared = None
+    for former in fact.readings:
+        for latter in counterpart.readings:
+            if former.dimension == latter.dimension and (former[1:], latter[1:]) != compared:
+                compared = former[1:], latter[1:]
+                if _equal(former, latter, tolerance, about=about):
+                    return True
     return False
 
 
 def _equal(former: Reading, latter: Reading, tolerance: float, *, about: bool) -> bool:
     a, b = former.value, latter.value
+    if isinstance(a, float) and isinstance(b, float) and former.dimension == latter.dimension:
+        return _close(former, a, latter, b, tolerance, about=about)
     if isinstance(a, str) or isinstance(b, str):
         return a == b
     if isinstance(a, tuple) or isinstance(b, tuple):
@@ -98,7 +116,7 @@ def _equal_across(former: Reading, a: float, latter: Reading, b: float, toleranc
         # A number without a unit may be the number of any unit.
         near = max(tolerance, _EXACT) * max(abs(former.as_written), abs(latter.as_written))
         other = latter.dimension if former.dimension == NUMBER else former.dimension
-        return other not in {"weekday", "day", "period"} and abs(former.as_written - latter.as_written) <= near
+        return other not in _WITHOUT_NUMBER and abs(former.as_written - latter.as_written) <= near
     dimensions = {former.dimension, latter.dimension}
     if dimensions == {"celsius", "fahrenheit"}:
         fahrenheit, celsius = (a, b) if former.dimension == "fahrenheit" else (b, a)

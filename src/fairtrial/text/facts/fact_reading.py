@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from fairtrial.text.facts.bounds import BOUNDS_CUE, bound_at
 from fairtrial.text.facts.calendar_facts import (
@@ -18,6 +17,8 @@ from fairtrial.text.facts.calendar_facts import (
     NOONS,
     NOONS_CUE,
     RANGE_HOURS,
+    RELATIVE_SPANS,
+    RELATIVE_SPANS_CUE,
     TIMES,
     TIMES_CUE,
     find_dates,
@@ -25,6 +26,7 @@ from fairtrial.text.facts.calendar_facts import (
     find_months,
     find_names,
     find_noons,
+    find_relative_spans,
     find_times,
 )
 from fairtrial.text.facts.canonical import Canonical, canonicalise
@@ -46,13 +48,16 @@ from fairtrial.text.facts.units import (
     unit_names,
     unit_pattern,
 )
-from fairtrial.text.facts.word_patterns import Cues, LazyPattern, cue
+from fairtrial.text.facts.weekday_lists import take_weekdays
+from fairtrial.text.facts.word_patterns import Cues, LazyPattern, StartPattern, cue
 
 _NUM = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
 _SIGN = r"(?:(?<![a-z0-9)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マイナス|氷点下)?"
 _TO = r"[ ]?(?:-|~|to|or|and|から|至|到|에서|または|或|或者|、|내지)[ ]?"
-_PERCENT = LazyPattern(
-    rf"(?=[-+.\dm零負负영マ氷])(?:(?P<from>{_NUM})[ ]?%?{_TO})?(?P<number>{_SIGN}{_NUM})[ ]?(?:%|percent(?:age points?)?\b|per cent\b|퍼센트|프로(?![가-힣])|パーセント|per mille\b|‰|포인트(?=[ ]?(?:상승|하락))|趴)"
+_NUMBER_START = r"[-+.\dm零負负영マ氷]"
+_PERCENT = StartPattern(
+    _NUMBER_START,
+    rf"(?=[-+.\dm零負负영マ氷])(?:(?P<from>{_NUM})[ ]?%?{_TO})?(?P<number>{_SIGN}{_NUM})[ ]?(?:%|percent(?:age points?)?\b|per cent\b|퍼센트|프로(?![가-힣])|パーセント|per mille\b|‰|포인트(?=[ ]?(?:상승|하락))|趴)",
 )
 _OFF = LazyPattern(r"[ ]?(?:off\b|discount|할인|저렴|우대|引き?|オフ|off|优惠|優惠|折扣|\0)")
 _ORDINAL = LazyPattern(r"(?<![\d.])(\d{1,6})(?:st|nd|rd|th)\b|第[ ]?(\d{1,6})|제[ ]?(\d{1,6})(?=[가-힣 ])")
@@ -60,22 +65,11 @@ _OUT_OF = LazyPattern(
     r"(?<![\d.,$])(?P<a>\d{1,6})[ ](?:out of|of|in)[ ](?:every |all |the )?(?P<b>\d{1,6})(?![\d.,:/%]|[ ](?:second|minute|hour|day|week|month|year|decade))"
     r"|(?P<b2>\d{1,6})[ ]?(?:개|명|사람|건|번|곳|팀|個|人|件|回|个|人次)[ ]?(?:중에?서?|中有?|のうち|に|里面?有?|裡面?有?|当中有?|之中有?|有)[ ]?(?P<a2>\d{1,6})"
 )
-_PLAIN = LazyPattern(rf"(?=[-+.\dm零負负영マ氷])(?P<number>{_SIGN}{_NUM})")
+_PLAIN = StartPattern(_NUMBER_START, rf"(?=[-+.\dm零負负영マ氷])(?P<number>{_SIGN}{_NUM})")
 _LIST_MARK = LazyPattern(r"(?m)^[ \t>*-]{0,8}(?:\(?\d{1,2}[.)](?=[ \t])|step \d{1,2}[:.)])")
 _FOOTNOTE = LazyPattern(r"\[\d{1,3}\]")
 _INLINE_LIST = LazyPattern(r"(?s)(?<![\w.])1[.)][ ].{1,400}?(?<![\w.])2[.)][ ]")
 _INLINE_MARK = LazyPattern(r"(?<![\w.])\d{1,2}[.)](?=[ ])")
-_DAY_LIST = LazyPattern(
-    r"(?<![가-힣])[월화수목금토일](?:[·~/,-][월화수목금토일]){1,6}(?=요일|[ 에은는 (]|입|$)"
-    r"|(?<![一-龠])[月火水木金土日](?:[・~/、·-][月火水木金土日]){1,6}(?=曜|[のには (]|$)"
-    r"|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天](?:[、至到~和與及-](?:周|週|星期|礼拜|禮拜)?[一二三四五六日天]){1,6}(?![点點个個小])"
-)
-_DAY_SIGNS = {
-    sign: day for signs in ("월화수목금토일", "月火水木金土日", "一二三四五六日") for day, sign in enumerate(signs)
-} | {"天": 6}
-_DAY_LIST_CUE = cue("", "월화수목금토일月火水木金土周週星礼禮")
-_WEEK_PARTS_CUE = cue("weekday weekdays weekend weekends", "평平工주週周")
-_WEEK_PARTS = LazyPattern(r"\bweekdays?\b|평일|平日|工作日(?![內内])|\bweekends?\b|주말|週末|周末")
 
 
 _FRACTION = LazyPattern(
@@ -107,8 +101,8 @@ def _money_source(*, ascii_only: bool) -> str:
 
 # Of a text in ASCII alone, the short patterns find the same.
 _QUANTITY = (
-    LazyPattern(lambda: _quantity_source(ascii_only=False)),
-    LazyPattern(lambda: _quantity_source(ascii_only=True)),
+    StartPattern(_NUMBER_START, lambda: _quantity_source(ascii_only=False)),
+    StartPattern(r"[-+.\d]|minus", lambda: _quantity_source(ascii_only=True)),
 )
 _MONEY = (LazyPattern(lambda: _money_source(ascii_only=False)), LazyPattern(lambda: _money_source(ascii_only=True)))
 
@@ -131,7 +125,7 @@ def read_facts(text: str) -> tuple[Fact, ...]:
     _take_facts(work)
     facts = sorted(work.facts, key=lambda fact: fact.start)
     placed = (_place_in_original(fact, whole, text, work.cues) for fact in facts)
-    return tuple(fact for fact in placed if not _is_person(fact, text))
+    return tuple(fact for fact in placed if fact.kind != "date" or not _is_person(fact, text))
 
 
 _FIRST_NAME = LazyPattern(r"(?:June|April|August|May)[ ][A-Z][a-z]+(?![a-z ]*[A-Z])")
@@ -140,12 +134,7 @@ _FIRST_NAME = LazyPattern(r"(?:June|April|August|May)[ ][A-Z][a-z]+(?![a-z ]*[A-
 def _is_person(fact: Fact, text: str) -> bool:
     """Return whether a month is a given name before a surname, as in "June Gable"."""
     value = fact.readings[0].value
-    return (
-        fact.kind == "date"
-        and isinstance(value, tuple)
-        and value[0] is value[-1] is None
-        and bool(_FIRST_NAME.match(text, fact.start))
-    )
+    return isinstance(value, tuple) and value[0] is value[-1] is None and bool(_FIRST_NAME.match(text, fact.start))
 
 
 def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) -> Fact:
@@ -176,7 +165,8 @@ _WITHOUT_BOUND = frozenset({"code", "weekday", "day", "period"})
 def _take_facts(work: Claims) -> None:
     """Take the facts of a canonical text, with their offsets in it."""
     text = work.text
-    _take_weekdays(work)
+    take_weekdays(work)
+    work.take(RELATIVE_SPANS, find_relative_spans, RELATIVE_SPANS_CUE)
     work.take(NAMES, find_names, NAMES_CUE)
     if not work.cues.signs.isdisjoint("@/") or "www." in text:
         work.take(ADDRESSES, find_code)
@@ -228,12 +218,19 @@ def _take_numbers(work: Claims, text: str) -> None:
     work.windows = None
 
 
+_NOT_DIGITS = LazyPattern(r"[^\d.]")
+_MINUS = LazyPattern(r"-|minus|零下|負|负|영하|マイナス|氷点下")
+_YEAR = LazyPattern(r"(?:1[5-9]|20|21)\d\d")
+
+
 def _measure(number: str, unit: Unit | None = None, scale: float = 1.0) -> Reading:
-    digits = re.sub(r"[^\d.]", "", number)
-    negative = bool(re.match(r"-|minus|零下|負|负|영하|マイナス|氷点下", number))
-    value = float(digits) * scale * (-1 if negative else 1)
-    _, _, places = digits.partition(".")
-    step = 10.0 ** -len(places) * scale
+    if number.isdecimal():
+        value, step = float(number) * scale, scale
+    else:
+        digits = _NOT_DIGITS.sub("", number)
+        value = float(digits) * scale * (-1 if _MINUS.match(number) else 1)
+        _, _, places = digits.partition(".")
+        step = 10.0 ** -len(places) * scale
     if unit is None:
         return Reading(NUMBER, value, value, step)
     return Reading(unit.dimension, value * unit.factor, value, step * unit.factor)
@@ -245,7 +242,8 @@ def _unit_readings(number: str, name: str, scale: float = 1.0) -> tuple[Reading,
     currency = currency_names().get(name)
     if currency:
         codes = _SHARED.get(name) or (currency.dimension.removeprefix(CURRENCY),)
-        readings = [_measure(number, currency._replace(dimension=CURRENCY + code), scale) for code in codes]
+        measure = _measure(number, currency, scale)
+        readings = [Reading(CURRENCY + code, *measure[1:]) for code in codes]
     unit = unit_names().get(name)
     if unit:
         readings.append(_measure(number, unit, scale))
@@ -254,30 +252,6 @@ def _unit_readings(number: str, name: str, scale: float = 1.0) -> tuple[Reading,
     if name == "일" and number.isdigit() and 1 <= int(number) <= 31:
         readings.append(Reading("date", (None, None, int(number))))
     return tuple(readings)
-
-
-def _take_weekdays(work: Claims) -> None:
-    def days(match: re.Match[str]) -> list[Fact]:
-        facts = [
-            Fact(
-                "weekday",
-                (Reading("weekday", float(_DAY_SIGNS[sign])),),
-                match.start() + place,
-                match.start() + place + 1,
-            )
-            for place, sign in enumerate(match[0])
-            if sign in _DAY_SIGNS
-        ]
-        # A range of days may be told in another way, for example "on weekdays".
-        return [replace(fact, weak=True) for fact in facts] if re.search("[~至到-]", match[0]) else facts
-
-    def part(match: re.Match[str]) -> list[Fact]:
-        end = match[0] in {"주말", "週末", "周末"} or match[0].startswith("weekend")
-        readings = tuple(Reading("weekday", float(day)) for day in ((5, 6) if end else range(5)))
-        return [Fact("weekday", readings, match.start(), match.end(), weak=True)]
-
-    work.take_many(_DAY_LIST, days, _DAY_LIST_CUE)
-    work.take_many(_WEEK_PARTS, part, _WEEK_PARTS_CUE)
 
 
 def _fractions(match: re.Match[str]) -> list[Fact]:
@@ -391,6 +365,6 @@ def _ordinal(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
 def _plain_number(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
     number = _measure(match["number"])
     readings = [number]
-    if re.fullmatch(r"(?:1[5-9]|20|21)\d\d", match["number"]):
+    if _YEAR.fullmatch(match["number"]):
         readings.append(Reading("date", (int(match["number"]), None, None)))
     return ("number", tuple(readings))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from fairtrial.text.facts.fact import Fact
 from fairtrial.text.facts.polarity import Opposition
@@ -13,8 +13,7 @@ State = Literal["found", "missing", "contradicted", "undecided"]
 """How a reply treats a fact of its reference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A fact of the reference, its state, and the fact of the reply that states or contradicts it."""
 
     fact: Fact

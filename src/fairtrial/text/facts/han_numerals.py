@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.facts.word_patterns import StartPattern
 
 _DIGITS: dict[str, int] = dict(
     zip(
@@ -31,7 +31,9 @@ _COUNTERS = (
     "杯瓶盒包袋箱片颗顆粒度倍成折割代期级級等晚夜泊周週星礼禮季場场篇页頁行列章节節課课班つ目番様組组丁段種种类類項项份批餐顿頓筆笔通棟栋戶户部曲首股"
     "席港道站排列盤盘碗串半刻世者社校艘架門门車両車车便連连週校票問问題题句字話话厘畳坪畝亩亿億万萬千百十例勝胜敗负場步泊膳杯切人组款種样樣大"
 )
-_RUN = LazyPattern(
+_FIRSTS = {piece.lstrip("(?:")[0] for piece in re.sub(r"\(\?<!.*?\)", "", _NOT_NUMBERS).split("|")}
+_RUN = StartPattern(
+    f"[{_SIGN}0-9打半过過ひふみよいむなやこ{''.join(sorted(_FIRSTS))}]",
     rf"(?<!第)(?P<skip>{_NOT_NUMBERS})"
     rf"|百分之(?P<percent>[{_SIGN}点點0-9.]{{1,24}})"
     rf"|(?P<below>[{_SIGN}0-9]{{1,24}})分の(?P<above_ja>[{_SIGN}0-9]{{1,24}})"
@@ -44,7 +46,7 @@ _RUN = LazyPattern(
     rf"|(?P<unit_half>[{_SIGN}0-9]{{1,24}})(?P<half_unit>年|時間|小时|小時|天|日|ヶ月|か月|倍|公斤|斤|週間|周|週|歳|岁|歲|錠|杯)半(?![价價額额])"
     rf"|(?P<decimal>[{_SIGN}]{{1,24}})[点點・](?P<places>[{_DIGIT}]{{1,24}})(?![十分刻])"
     rf"|(?P<number>(?:\d[\d,]*(?:\.\d+)?|[{_DIGIT}]|[十百千廿拾佰仟])(?:(?<=[{_SIGN}0-9])[{_SIGN}]|(?<=[十百千万萬亿億兆])\d[\d,]*(?:\.\d+)?){{0,40}})"
-    r"|(?P<native>ひとつ|一つ|ふたつ|みっつ|よっつ|いつつ|むっつ|ななつ|やっつ|ここのつ|ひとり|ふたり)"
+    r"|(?P<native>ひとつ|一つ|ふたつ|みっつ|よっつ|いつつ|むっつ|ななつ|やっつ|ここのつ|ひとり|ふたり)",
 )
 _NATIVE = {"ひとつ": 1, "一つ": 1, "ふたつ": 2, "みっつ": 3, "よっつ": 4, "いつつ": 5, "むっつ": 6, "ななつ": 7, "やっつ": 8,
            "ここのつ": 9, "ひとり": 1, "ふたり": 2}  # fmt: skip
@@ -164,4 +166,5 @@ def _positional(run: str) -> str:
 
 
 def _plain(value: float) -> str:
-    return f"{value:.4f}".rstrip("0").rstrip(".") or "0"
+    # Seven digits without a comma would be a code.
+    return (f"{value:,.4f}" if value >= 1e6 else f"{value:.4f}").rstrip("0").rstrip(".") or "0"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.facts.word_patterns import LazyPattern, StartPattern
 
 _DIGITS = {"영": 0, "공": 0, "일": 1, "이": 2, "삼": 3, "사": 4, "오": 5, "육": 6, "륙": 6, "칠": 7, "팔": 8, "구": 9}
 _SMALL = {"십": 10, "백": 100, "천": 1000}
@@ -38,7 +38,9 @@ _SINO_UNIT = (
     "항|조|절|장|문|동|호실|번지|분의"
 )
 _SIGN = "영공일이삼사오육륙칠팔구십백천만억조"
-_NUMERAL = LazyPattern(
+_FIRSTS = {word[0] for words in (_TWO_OR, _DAYS, _UNITS, _TENS, ("절반", "반값")) for word in words}
+_NUMERAL = StartPattern(
+    rf"[{_SIGN}\d{''.join(sorted(_FIRSTS))}]",
     rf"(?P<parts>[{_SIGN}\d]{{1,12}})[ ]?분의[ ]?(?P<above>[{_SIGN}\d]{{1,12}})"
     r"|(?<![가-힣])(?:"
     rf"(?P<two_or>한두|두세|서너|너댓|네댓|대여섯|예닐곱)(?=[ ]?(?:{_COUNTER}))"
@@ -51,7 +53,7 @@ _NUMERAL = LazyPattern(
     rf"|(?!이번(?!째))(?P<one>[{_SIGN[2:]}])(?=(?:{_SINO_UNIT})|[ ](?:원|달러|년|개월|주일|킬로|퍼센트|층|미터|도\b|인분|학년|초))|(?P<ten>[십백천])(?=[ ](?:{_SINO_UNIT}))"
     r")"
     rf"|(?P<scaled>\d[\d,]*(?:\.\d+)?)[ ]?(?P<scales>[백천만억조](?:[ ]?(?:\d[\d,]*(?:\.\d+)?|(?<=[백천만억조])[일이삼사오육칠팔구])?[십백천만억조]){{0,8}}(?:[ ]?\d[\d,]*(?=[ ]?원))?)"
-    r"(?![가-힣]{0,1}(?:큼|약|일|나|들))"
+    r"(?![가-힣]{0,1}(?:큼|약|일|나|들))",
 )
 _NOT_SINO = LazyPattern(
     r"이일|일이|이사|사이|오이|이오|일일이|구이|조사|사조|이조|공조|구조|공이|사공|오일|이천(?=[ ]?시)|만이|일만|영공|일조|천만에"
@@ -138,4 +140,5 @@ def _sino(run: str) -> float:
 
 
 def _plain(value: float) -> str:
-    return f"{value:.4f}".rstrip("0").rstrip(".") or "0"
+    # Seven digits without a comma would be a code.
+    return (f"{value:,.4f}" if value >= 1e6 else f"{value:.4f}").rstrip("0").rstrip(".") or "0"

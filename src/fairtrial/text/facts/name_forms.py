@@ -14,7 +14,12 @@ _JAPANESE_SURNAMES = LazyPattern(
     "佐藤|鈴木|高橋|田中|伊藤|渡辺|渡邊|山本|中村|小林|加藤|吉田|山田|佐々木|山口|松本|井上|木村|斎藤|斉藤|清水|山崎|池田|橋本|阿部|石川|山下|"
     "中島|石井|小川|前田|岡田|長谷川|藤田|後藤|近藤|村上|遠藤|青木|坂本|福田|太田|西村|藤井|金子|岡本|藤原|三浦|中野|中川|原田|松田|竹内|小野|田村|"
     "中山|和田|石田|森田|上田|内田|柴田|酒井|宮崎|横山|高木|安藤|宮本|大野|小島|谷口|今井|工藤|高田|増田|丸山|杉山|村田|大塚|新井|小山|藤本|平野|"
+    "大橋|北川|川口|星野|内藤|吉村|浅野|熊谷|荒木|本田|関口|矢野|小松|服部|小池|永井|須藤|福島|早川|松村|岩田|樋口|小西|秋山|平田|中西|"
+    "川上|菅野|黒田|松浦|荒井|土屋|北村|本間|堀田|大島|西川|片山|永田|吉岡|川崎|三宅|小沢|石原|萩原|八木|辻|関|"
     "河野|上野|野口|武田|松井|千葉|菅原|岩崎|久保|木下|佐野|野村|松尾|市川|菊地|菊池|杉本|古川|大西|島田|水野|桜井|高野|吉川|山内|西田|飯田"
+)
+_COMPOUND_SURNAMES = frozenset(
+    "欧阳 歐陽 司马 司馬 诸葛 諸葛 上官 东方 東方 皇甫 尉迟 尉遲 令狐 慕容 夏侯 司徒 公孙 公孫 端木 南宫 南宮 范姜 張簡".split()
 )
 _KOREAN_HEADS = (
     "고등학교", "초등학교", "중학교", "대학교", "백화점", "터미널", "경찰서", "미술관", "박물관", "도서관", "우체국", "공항", "병원", "은행", "호텔",
@@ -60,9 +65,12 @@ def _are_chinese(name: str, counterpart: str) -> bool:
     return (
         bool(_HAN.fullmatch(name) and _HAN.fullmatch(counterpart))
         and name[0] != counterpart[0]
-        and {name[0], counterpart[0]} <= _CHINESE_SURNAMES
-        and len(name) <= 3 >= len(counterpart)
+        and all(_has_chinese_surname(each) for each in (name, counterpart))
     )
+
+
+def _has_chinese_surname(name: str) -> bool:
+    return (name[0] in _CHINESE_SURNAMES and len(name) <= 3) or (name[:2] in _COMPOUND_SURNAMES and len(name) <= 4)
 
 
 def _are_korean(name: str, counterpart: str) -> bool:

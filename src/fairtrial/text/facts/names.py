@@ -13,7 +13,7 @@ from fairtrial.text.facts.name_forms import are_names
 from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
 
 _TOKEN = LazyPattern(
-    r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[\u30a0-\u30ff]+|[가-힣]+|[\u4e00-\u9fff]|[^\s\w]"
+    r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[\u30a0-\u30ff]+|[\u3041-\u309f]+|[가-힣]+|[\u4e00-\u9fff]|[^\s\w]"
 )
 _SENTENCE = LazyPattern(r"(?<=[.!?])\s+|(?<=[。!?！？])|\n+")
 _ALIKE = 0.6
@@ -23,6 +23,7 @@ _LONGEST_NAME = 5
 _MOST_SENTENCES = 60
 _MOST_TOKENS = 120
 _PERSON = LazyPattern(r"\s*(?:さん|さま|様|氏|くん|先生|씨|님|고객님|선생|先生|女士|小姐|经理|經理|教授|医生|醫師)")
+_FIRST = LazyPattern("[a-z]+")
 _TITLE = LazyPattern(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof)\.?)\s*$")
 
 
@@ -53,10 +54,11 @@ def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> lis
     beside a title such as 様 or "Mr", or if both texts write it with a capital letter inside a sentence. Only the first
     60 sentences are compared.
     """
-    expected = _sentences(reference)
-    if reference == reply or not any(len(sentence.tokens) >= _FEWEST_TOKENS for sentence in expected):
+    sentences = _sentences(reference)
+    if reference == reply or not any(len(sentence.tokens) >= _FEWEST_TOKENS for sentence in sentences):
         return []
-    actual = _sentences(reply)
+    expected = [sentence for sentence in sentences if _may_be_repeated(sentence, reply)]
+    actual = _sentences(reply) if expected else ()
     certain = frozenset(name.lower() for name in names)
     hits: list[Replaced] = []
     for sentence in expected:
@@ -70,6 +72,11 @@ def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> lis
         ):
             hits += list(_compare_sentences(sentence, counterpart, reference, reply, certain))
     return hits
+
+
+def _may_be_repeated(sentence: _Sentence, reply: str) -> bool:
+    """Return whether enough words of a sentence occur in a reply, so that it may have a copy of the sentence."""
+    return sum(word in reply for word in sentence.words) >= _ALIKE * len(sentence.words)
 
 
 def exchanged_names(reference: str, reply: str, groups: Iterable[frozenset[str]]) -> list[Replaced]:
@@ -184,7 +191,7 @@ def _is_name(text: str, start: int, end: int, certain: frozenset[str]) -> bool:
     # A name may have signs in common with the name in its place, as 東京 and 北京.
     around = text[max(0, start - 12) : end + 12].lower()
     first = start - max(0, start - 12)
-    return any(
+    return _may_hold_place(around) and any(
         match.start() < first + end - start and match.end() > first and not _inside_word(around, *match.span())
         for match in _places().finditer(around)
     )
@@ -208,6 +215,21 @@ def _rows() -> dict[str, int]:
             if name.isascii() or len(name) > 1:
                 names.setdefault(name, place)
     return names
+
+
+@cache
+def _beginnings() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the first Latin words of the places, and the first two signs of those of other scripts."""
+    names = _rows()
+    words = frozenset(_FIRST.compiled.findall(name)[0] for name in names if "a" <= name[0] <= "z")
+    return words, frozenset(name[:2] for name in names if not "a" <= name[0] <= "z")
+
+
+def _may_hold_place(small: str) -> bool:
+    words, pairs = _beginnings()
+    return not words.isdisjoint(_FIRST.compiled.findall(small)) or (
+        not small.isascii() and any(small[place : place + 2] in pairs for place in range(len(small) - 1))
+    )
 
 
 @cache

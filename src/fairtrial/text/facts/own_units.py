@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from fairtrial.text.facts.fact import Fact, Reading
 from fairtrial.text.facts.units import Unit, currency_names, unit_names
@@ -55,4 +54,4 @@ def _with_own_unit(fact: Fact, text: str, units: Mapping[str, Unit], pattern: re
     unit, first = units[match[1].lower()], fact.readings[0]
     step = first.step * abs(first.as_written / value) if value else first.step
     reading = Reading(unit.dimension, first.as_written * unit.factor, first.as_written, step * unit.factor)
-    return replace(fact, kind="quantity", readings=(reading,), end=match.end())
+    return fact._replace(kind="quantity", readings=(reading,), end=match.end())

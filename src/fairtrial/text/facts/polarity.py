@@ -36,13 +36,29 @@ class Opposition(NamedTuple):
     other_end: int
 
 
+class _Content(NamedTuple):
+    """What a clause says: its stems, its number of negations, its values, and whether it is limited, as by "only"."""
+
+    words: frozenset[str]
+    negations: int
+    values: tuple[tuple[str, int], ...]
+    only: bool
+
+
 class _Clause(NamedTuple):
     start: int
     end: int
-    words: frozenset[str]
-    negations: int
-    values: frozenset[tuple[str, int]]
-    only: bool
+    content: _Content
+
+    @property
+    def is_decisive(self) -> bool:
+        """Return whether a clause answers a question whose values exclude one another."""
+        return any(axis in _DECISIVE for axis, _ in self.content.values)
+
+    def may_be_repeated(self, text: str) -> bool:
+        """Return whether a text holds enough of the stems, which are beginnings of words."""
+        words = self.content.words
+        return sum(word in text for word in words) >= _SHARED_OF_ALL * len(words)
 
 
 _BREAK = LazyPattern(
@@ -64,12 +80,12 @@ _NEGATION = LazyPattern(
     r"|かもしれ(?:ない|ません)|しか.{0,10}?(?:ない|ません)|間違いな|申し訳(?:あり|ござい)ません|すみません|ませんか|くださいません|少な(?:い|く)|危な|超え(?:ない|ません|ず)|ではないで?しょうか|とんでもな|おかげさま"
     r"|不过(?!敏|滤|期)|不過(?!敏|濾|期)|不仅|不僅|不但|不只|不管|不论|不論|不错|不錯|不久|不少(?!于|於)|不断|不斷|差不多|对不起|對不起|不好意思|不客气|不客氣|不用谢|不用謝|不(?:得|能|要|可)?(?:超过|超過|少于|少於|低于|低於|高于|高於|多于|多於|早于|晚于|晚於|足)"
     r"|没关系|沒關係|无论|無論|未来|未來|无线|無線|非常|是否|[能会會要可好行对對是]不[能会會要可好行对對是]|有没有|有沒有|不满|不滿|未满|未滿|未満|不到|不锈|不鏽|无人机|無人機|不同|別忘|别忘|別人|别人|別途|無料|無事|不動|不在のため)"
-    r"|(?P<two>不得不|没有不|沒有不|不能不|不会不|不會不|없지 않|않을 수 없|ざるを得|ないわけでは?ない|ないわけがない)"
+    r"|(?P<two>不得不|没有不|沒有不|不能不|ないのではな|不会不|不會不|없지 않|않을 수 없|ざるを得|ないわけでは?ない|ないわけがない)"
     r"|(?P<one>\b(?:refrain|avoid|repealed)\b|-free\b|금물|금지|중단|휴진|禁止|禁煙|控え|対象外|休診|休み|休館|定休|停诊|停診|闭馆|閉館|免签|免簽"
     r"|\b(?:not|never|none|nobody|neither|nor|cannot|without|unable|hardly|no)\b|\b(?:fails?|failed|refuses?|refused) to\b|n't\b"
     r"|(?<![가-힣])안 ?(?=[되돼됩됐했하합해할가나오와먹쓰보받열])|(?<![가-힣])못 ?(?=[하했합해할가간갔오온와받먹쓰])|지[는도를]? ?(?:않|못|말|마(?=[세시십]))|진 ?않|없|아니(?!면|라)|아닙|아닌|아님|불가(?!피)|할 수 ?없"
     r"|な(?:い(?!で?しょうか)|かった|けれ|く(?=て|な|は|も)|し(?=[。で、]|$))|ませ?ん|まい(?=[。、]|$)|ず(?=に|、|。|$)|不可|ぬ(?=[。、]|$)"
-    r"|不|没|沒|未|无|無|非|勿|莫|别|別)"
+    r"|免(?=手续|手續|收|运费|運費|押金|服务费|服務費|付)|不|没|沒|未|无|無|非|勿|莫|别|別)"
 )
 _MAY_NEGATE = LazyPattern(
     r"n't|no|without|unable|fail|refuse|hardly|refrain|avoid|repeal|-free|[안못않없아말마금중휴불]|[な無ぬまず不禁控対休定停闭閉免没沒未无非勿莫别別]"
@@ -107,17 +123,22 @@ def compare_polarity(reference: str, reply: str) -> Polarity:
     time is linear in the length of the texts, because only the first 200 clauses of each are compared.
     """
     expected = _clauses(reference)
-    if not expected:
-        return Polarity((), False)
+    text = canonicalise(reply).text
+    if not any(clause.is_decisive or clause.may_be_repeated(text) for clause in expected):
+        return Polarity(_find_denial(reference, reply) if expected else (), False)
     actual = _clauses(reply)
     hits: list[Opposition] = []
     agreed = False
     for clause in expected:
         counterpart = _nearest(clause, actual)
-        if counterpart is None or _nearest(counterpart, expected) is not clause or clause.only != counterpart.only:
+        if (
+            counterpart is None
+            or _nearest(counterpart, expected) is not clause
+            or clause.content.only != counterpart.content.only
+        ):
             continue
-        flips = [axis for axis, value in clause.values if _flips(axis, value, counterpart)]
-        if (clause.negations + counterpart.negations + len(flips)) % 2:
+        flips = [axis for axis, value in clause.content.values if _flips(axis, value, counterpart)]
+        if (clause.content.negations + counterpart.content.negations + len(flips)) % 2:
             name = flips[0] if flips else "negation"
             hits.append(Opposition(name, clause.start, clause.end, counterpart.start, counterpart.end))
         else:
@@ -164,7 +185,7 @@ def _spans(breaks: LazyPattern, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _flips(axis: str, value: int, counterpart: _Clause) -> bool:
-    values = {item for name, item in counterpart.values if name == axis}
+    values = {item for name, item in counterpart.content.values if name == axis}
     return bool(values) and value not in values
 
 
@@ -193,32 +214,29 @@ def _answers(clauses: tuple[_Clause, ...]) -> dict[str, tuple[int, _Clause]]:
     answers: dict[str, set[int]] = {}
     where: dict[str, _Clause] = {}
     for clause in clauses:
-        for axis, value in clause.values:
+        for axis, value in clause.content.values:
             latter = _table().counts[axis] == 2
-            answers.setdefault(axis, set()).add((value + clause.negations) % 2 if latter else value)
+            answers.setdefault(axis, set()).add((value + clause.content.negations) % 2 if latter else value)
             where[axis] = clause
     return {axis: (next(iter(values)), where[axis]) for axis, values in answers.items() if len(values) == 1}
 
 
 def _nearest(clause: _Clause, counterparts: tuple[_Clause, ...]) -> _Clause | None:
-    best, best_share = None, 0.0
+    best, best_share, words = None, 0.0, clause.content.words
     for counterpart in counterparts:
-        shared = len(clause.words & counterpart.words)
+        other_words = counterpart.content.words
+        shared = len(words & other_words)
         if not shared:
             continue
-        of_all = shared / len(clause.words | counterpart.words)
-        if (
-            shared >= _SHARED * min(len(clause.words), len(counterpart.words))
-            and of_all >= _SHARED_OF_ALL
-            and of_all > best_share
-        ):
+        of_all = shared / (len(words) + len(other_words) - shared)
+        if shared >= _SHARED * min(len(words), len(other_words)) and of_all >= _SHARED_OF_ALL and of_all > best_share:
             best, best_share = counterpart, of_all
     return best
 
 
 def is_negative(text: str) -> bool:
     """Return whether a text has an odd number of negations in one of its clauses."""
-    return any(clause.negations % 2 for clause in _clauses(text))
+    return any(clause.content.negations % 2 for clause in _clauses(text))
 
 
 @remember_short
@@ -226,16 +244,16 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
     whole = canonicalise(text)
     clauses: list[_Clause] = []
     for start, end in _spans(_ASCII_BREAK if whole.text.isascii() else _BREAK, whole.text):
-        clause = _clause(whole.text[start : min(end, start + _LONGEST_CLAUSE)])
-        if clause is not None:
-            first, last = whole.span(start, end)
-            clauses.append(clause._replace(start=first, end=last))
+        content = _read_clause(whole.text[start : min(end, start + _LONGEST_CLAUSE)])
+        if content is not None:
+            clauses.append(_Clause(*whole.span(start, end), content))
             if len(clauses) == _MOST_CLAUSES:
                 break
     return tuple(clauses)
 
 
-def _clause(text: str) -> _Clause | None:
+@lru_cache(maxsize=4096)  # replies repeat the sentences of one another; a clause has 600 characters at most
+def _read_clause(text: str) -> _Content | None:
     raw = frozenset(_WORD.findall(text))
     words = _stems(raw)
     if not words:
@@ -245,7 +263,7 @@ def _clause(text: str) -> _Clause | None:
     else:
         may_negate, may_limit = bool(_MAY_NEGATE.search(text)), True
     negations = sum(1 for match in _NEGATION.finditer(text) if match["one"]) if may_negate else 0
-    return _Clause(0, 0, words, negations, frozenset(_values(text, raw)), may_limit and bool(_ONLY.search(text)))
+    return _Content(words, negations, _values(text, raw), may_limit and bool(_ONLY.search(text)))
 
 
 _NEGATIVE_WORDS = frozenset(
@@ -260,11 +278,17 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _stems(words: frozenset[str]) -> frozenset[str]:
-    return frozenset(stem for word in words if word not in _STOP and (stem := _stem(word)))
+    return frozenset(map(_stem, words)) - _NO_STEM
+
+
+_NO_STEM = frozenset({""})
 
 
 @lru_cache(maxsize=8192)
 def _stem(word: str) -> str:
+    """Return the stem of a word, or nothing if the word says little."""
+    if word in _STOP:
+        return ""
     if word[0].isascii():
         return _ENGLISH_ENDINGS.sub("", word) if len(word) > 4 else word
     if "가" <= word[0] <= "힣":
@@ -311,10 +335,11 @@ def _table() -> _Table:
 _ENGLISH = LazyPattern(r"[a-z]+(?:-[a-z]+)*")
 
 
-def _values(text: str, raw: frozenset[str]) -> Iterator[tuple[str, int]]:
+def _values(text: str, raw: frozenset[str]) -> tuple[tuple[str, int], ...]:
     table = _table()
     if text.isascii() and table.firsts.isdisjoint(raw):
-        return
+        return ()
+    values: dict[tuple[str, int], None] = {}
     copied_to = 0
     for match in _ENGLISH.finditer(text):
         if match.start() < copied_to:
@@ -322,9 +347,10 @@ def _values(text: str, raw: frozenset[str]) -> Iterator[tuple[str, int]]:
         for phrase in table.phrases.get(match[0], ()):
             end = match.start() + len(phrase)
             if text.startswith(phrase, match.start()) and not text[end : end + 1].isalnum():
-                yield table.words[phrase]
+                values[table.words[phrase]] = None
                 copied_to = end
                 break
     if not text.isascii():
         for match in table.counterparts.finditer(text):
-            yield table.words[match[0]]
+            values[table.words[match[0]]] = None
+    return tuple(values)

@@ -1,4 +1,4 @@
-"""Promises that only a reply makes: a refund, an upgrade, a call, an exception that no other text names."""
+"""Promises and conditions that only a reply states: a refund, an upgrade, a fee, a proof that no other text names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
+from fairtrial.text.facts.word_patterns import LazyPattern, alternatives, cues_of
 
 _SENTENCE = LazyPattern(r"(?<=[.!?])\s+|(?<=[。!?！？])|\n+")
 _CLAUSE = LazyPattern(
@@ -19,7 +19,22 @@ _FRAME = LazyPattern(
     r"|\b(?:colleague|agent|manager|specialist|representative|team|expert|technician|supervisor|someone) (?:will|can)\b"
     r"|\byou are entitled\b|\bthe \w+ is free\b|드[려리립릴렸]|하실 수|받으실|약속|[해하]겠습니다|いたし(?:ます|ました)|できます|お約束|させていただ|しておきました|お送りし"
     r"|[我您]"
+    # A thing is offered, or comes with another.
+    r"|\b(?:is|are|will be) (?:also )?(?:included|complimentary)\b|제공[하합해되됩]|포함[되됩돼]|付[いき]|含まれ"
+    r"|提供|附赠|附贈|包含|赠送|贈送"
 )
+_FRAMES = {
+    "any": LazyPattern(""),
+    "charged": LazyPattern(
+        r"\b(?:appl(?:y|ies)|charged?|charges|required|due|payable|pay|costs?|there (?:is|are|will be)|added|incurs?|subject to)\b"
+        r"|부과|발생|청구|필요|붙|있습|있어|내[셔야]|납부|かか|必要|発生|申し受|いただ|頂|加算|[收付缴繳需须須加]"
+    ),
+    "needed": LazyPattern(
+        r"\b(?:must|needs?|required|requires?|have to|has to|mandatory|only with|bring|show)\b|지참|필요|제시|제출|필수|必要|提示|必須|持参|提出|必须|須|须|需|出示|[凭憑]"
+    ),
+    "limited": LazyPattern(r"\b(?:only|exclusive(?:ly)?|limited|reserved)\b|만|한정|限定|のみ|だけ|限り|[仅僅只限]"),
+}
+"""The sentences in which the words of a condition count."""
 _COURTESY = LazyPattern(
     r"feel free|let (?:me|us) know|reach out|any (?:other|more|further) question|happy to help|contact (?:me|us)\b|문의|말씀|알려|궁금"
     r"|お問い|お気軽|お申し付け|お知らせください|ご連絡ください|[告吿][诉訴]|咨[询詢]|諮詢|[联聯][系繫絡络](?:我|客服)|提[问問]"
@@ -27,6 +42,7 @@ _COURTESY = LazyPattern(
 _NEGATED = LazyPattern(
     r"\b(?:not|cannot|never|no|without|unable|unfortunately)\b|n't\b|않|못|없|안 [되돼됩]|어렵|불가|ません|ない|かね|不|没|沒|未|无法|無法"
 )
+_LATIN = LazyPattern("[a-z]+")
 _CHANGE = LazyPattern(
     r"\b(?:return|cancel|exchange|withdraw|change)|반품|취소|해지|교환|환불|변경|返品|キャンセル|解約|交換|返金|取消|退|更改|改签|改簽"
 )
@@ -39,41 +55,51 @@ _COMPENSATIONS = frozenset(("refund", "replacement", "voucher", "upgrade", "disc
 
 
 class Promise(NamedTuple):
-    """A promise of a reply: its topic, and the place of its sentence."""
+    """A promise of a reply, or a condition such as a fee: its topic, and the place of its sentence."""
 
     topic: str
     start: int
     end: int
+    is_condition: bool = False
 
 
 def find_promises(reply: str, grounds: Iterable[str]) -> list[Promise]:
     """Return the promises of a reply whose topic none of the other texts names.
 
     A promise is a statement that the speaker gives or does something, or that the user may take it. Questions, negated
-    clauses and courtesies are none.
+    clauses and courtesies are none. A condition is a statement about a fee, a proof that is needed, members, a sale
+    without return, or an obligation.
     """
     promises = _promises(reply)
     if not promises:
         return []
-    topics = frozenset[str]().union(*(_topics(text) for text in grounds))
+    grounds = tuple(grounds)
+    topics = set[str]().union(*(_topics(text) for text in grounds))
     if not topics.isdisjoint(_COMPENSATIONS):
         topics |= {"compensation"}
-    return [item for item in promises if item.topic not in topics]
+    return [
+        item
+        for item in promises
+        if item.topic not in topics
+        and not (item.is_condition and any(_conditions()[item.topic].named.search(text.lower()) for text in grounds))
+    ]
 
 
 @remember_short
 def _promises(text: str) -> tuple[Promise, ...]:
     small = text.lower()
-    if len(small) != len(text) or not _words().search(small):
+    if len(small) != len(text) or not (_may_name_topic(small) and _words().search(small)):
         return ()
     promises_by_topic: dict[str, Promise] = {}
     start = 0
     for match in [*_SENTENCE.finditer(small), None]:
         end = match.start() if match else len(small)
         sentence = small[start:end]
-        if sentence and sentence.rstrip()[-1:] not in {"?", "？"} and _FRAME.search(sentence):
+        if sentence and sentence.rstrip()[-1:] not in {"?", "？"}:
             for topic in _find_promised_topics(sentence):
-                promises_by_topic.setdefault(topic, Promise(topic, start, end))
+                condition = _conditions().get(topic)
+                if (condition.frame if condition else _FRAME).search(sentence):
+                    promises_by_topic.setdefault(topic, Promise(topic, start, end, condition is not None))
         start = match.end() if match else end
     return tuple(promises_by_topic.values())
 
@@ -90,18 +116,56 @@ def _find_promised_topics(sentence: str) -> list[str]:
 
 
 @remember_short
-def _topics(text: str) -> frozenset[str]:
-    small = _FREEDOMS.sub("", text.lower())
-    return frozenset(_table()[word] for word in _words().findall(small))
+def _topics(text: str) -> tuple[str, ...]:
+    small = text.lower()
+    if "free" in small or not small.isascii():
+        small = _FREEDOMS.sub("", small)
+    if not _may_name_topic(small):
+        return ()
+    return tuple(dict.fromkeys(_table()[word] for word in _words().findall(small)))
+
+
+def _may_name_topic(small: str) -> bool:
+    return not small.isascii() or not cues_of(small).words.isdisjoint(_cue_words())
+
+
+@cache
+def _cue_words() -> frozenset[str]:
+    """Return the longest word of each English topic: the first is often a word such as "no" or "you"."""
+    return frozenset(max(_LATIN.compiled.findall(word), key=len) for word in _table() if word.isascii())
+
+
+class _Condition(NamedTuple):
+    """A kind of condition: the words of a sentence that states it, and the words by which another text names it."""
+
+    frame: LazyPattern
+    named: LazyPattern
 
 
 @cache
 def _table() -> dict[str, str]:
+    rows = [*_rows("promises.txt"), *_rows("conditions.txt")]
+    return {word.strip(): topic for topic, words, *_ in rows for word in words.split(",")}
+
+
+@cache
+def _conditions() -> dict[str, _Condition]:
+    return {
+        topic: _Condition(
+            _FRAMES[frame],
+            LazyPattern(alternatives((word.strip() for word in names.split(",")), starts=True, ends=True)),
+        )
+        for topic, _, frame, names in _rows("conditions.txt")
+    }
+
+
+def _rows(name: str) -> list[list[str]]:
     from importlib import resources  # takes longer than the rest of the import
 
-    text = (resources.files("fairtrial.text.facts") / "promises.txt").read_text(encoding="utf-8")
-    rows = [line.split("|") for line in text.splitlines() if line and not line.startswith("#")]
-    return {word.strip(): topic.strip() for topic, words in rows for word in words.split(",")}
+    text = (resources.files("fairtrial.text.facts") / name).read_text(encoding="utf-8")
+    return [
+        [cell.strip() for cell in line.split("|")] for line in text.splitlines() if line and not line.startswith("#")
+    ]
 
 
 @cache

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from fairtrial.text.facts.decades import YEARS
 from fairtrial.text.facts.fact import NUMBER, Fact, Reading
+from fairtrial.text.facts.finding import Finding
 from fairtrial.text.facts.word_patterns import LazyPattern
 
 _BETWEEN = LazyPattern(r"(?i)\s?(?:-|–|—|~|〜|to|and|から|至|到|에서)\s?")
@@ -35,8 +36,37 @@ def find_vaguer(
     return None
 
 
+def soften_ranges_of_years(
+    findings: Sequence[Finding], expected: Sequence[Fact], extra: Sequence[Fact], reference: str
+) -> list[Finding]:
+    """Return the findings, those of a range of years undecided if the reply states one end of it, or years inside it."""
+    softened = list(findings)
+    for first, last in _ranges(expected, reference):
+        begin, end = _year(first), _year(last)
+        if begin is None or end is None:
+            continue
+        inside = next((fact for fact in extra if begin <= (_year(fact) or begin - 1) <= end), None)
+        ends = [number for number, item in enumerate(softened) if item.fact in {first, last}]
+        one_end = next((softened[number].counterpart for number in ends if softened[number].state == "found"), None)
+        counterpart = one_end or inside
+        for number in ends if counterpart else ():
+            if softened[number].state in {"missing", "contradicted"}:
+                why = "the reply states one end of the range" if one_end else "the reply states years inside the range"
+                softened[number] = Finding(softened[number].fact, "undecided", counterpart, why)
+    return softened
+
+
+def _year(fact: Fact) -> int | None:
+    """Return the year of a fact that is a year alone, or the first of a decade."""
+    for dimension, value, _, _ in fact.readings:
+        if isinstance(value, tuple) and ((dimension == "date" and value[1:] == (None, None)) or dimension == YEARS):
+            return value[0]
+    return None
+
+
 def _why(fact: Fact, counterpart: Fact) -> str:
-    for former in fact.readings:
+    # The readings of an amount differ in their currency alone.
+    for former in fact.readings[:1] if fact.kind == "amount" else fact.readings:
         for latter in counterpart.readings:
             if _is_vaguer_date(former, latter):
                 return "the reply is less exact than the reference"
@@ -50,11 +80,14 @@ def _why(fact: Fact, counterpart: Fact) -> str:
 def _is_vaguer_date(former: Reading, latter: Reading) -> bool:
     """Return whether a date lacks the finest part of another, and agrees with the rest, or spans its year."""
     a, b = former.value, latter.value
-    if former.dimension != "date" or not isinstance(a, tuple) or not isinstance(b, tuple):
+    if former.dimension not in {"date", YEARS} or not isinstance(a, tuple) or not isinstance(b, tuple):
         return False
     if latter.dimension == YEARS:
-        year, (first, last) = a[0], b
-        return year is not None and first is not None and last is not None and first <= year <= last
+        begin, end = (a[0], a[1]) if former.dimension == YEARS else (a[0], a[0])
+        first, last = b
+        return None not in (begin, end, first, last) and (first or 0) <= (begin or 0) <= (end or 0) <= (last or 0)
+    if former.dimension == YEARS:
+        return False
     if latter.dimension != "date":
         return False
     shared = [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from fairtrial.text.facts.fact import Fact, Kind, Reading
 from fairtrial.text.facts.finding import Finding
@@ -22,7 +21,7 @@ def compare_words(
         return tuple(findings)
     lists = compare_lists(reference, reply) if "list" in kinds or findings else []
     counts = {float(item.sizes[0]) for item in lists if item.sizes[0] == item.sizes[1]}
-    findings_with_counts = [replace(item, state="found") if _is_count(item, counts) else item for item in findings]
+    findings_with_counts = [item._replace(state="found") if _is_count(item, counts) else item for item in findings]
     if "list" in kinds:
         findings_with_counts += [item for hit in lists for item in _members(hit, reference, reply)]
     if "quote" in kinds:

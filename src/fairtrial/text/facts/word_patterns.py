@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 _Found = Callable[..., "re.Match[str] | None"]
@@ -51,6 +52,25 @@ class LazyPattern:
         return self.compiled.split
 
 
+class StartPattern(LazyPattern):
+    """A pattern whose matches begin with one of few characters, or at a match of another pattern.
+
+    A search that is fast goes to these places, and the pattern itself is tried there alone.
+    """
+
+    def __init__(self, starts: str, source: str | Callable[[], str]) -> None:
+        super().__init__(source)
+        self._starts = LazyPattern(starts)
+
+    def finditer(self, text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
+        """Yield the matches that do not overlap, from left to right."""
+        match_at, read_to = self.match, start
+        for place in self._starts.finditer(text, start, end):
+            if place.start() >= read_to and (match := match_at(text, place.start(), end)):
+                read_to = match.end()
+                yield match
+
+
 class Cue(NamedTuple):
     """What a text must hold before a pattern can match it: one of the Latin words, or one of the signs."""
 
@@ -77,6 +97,12 @@ class Cues:
     def has(self, item: Cue) -> bool:
         """Return whether the text holds a cue."""
         return not (self.words.isdisjoint(item.words) and self.signs.isdisjoint(item.signs))
+
+
+@lru_cache(maxsize=8)
+def cues_of(text: str) -> Cues:
+    """Return the cues of a text. Those of the last texts are remembered, because several passes ask for them."""
+    return Cues(text)
 
 
 def alternatives(words: Iterable[str], *, starts: bool = False, ends: bool = False) -> str:
