@@ -102,11 +102,18 @@ def compare_facts(
     promises = tuple(find_promises(reply, (reference, question))) if "promise" in reader.kinds else ()
     if not polarity:
         return Agreement(findings, (), extra, promises=promises)
+    oppositions, agreed = find_oppositions(reference, reply, names)
+    return Agreement(findings, oppositions, extra, agreed, promises=promises)
+
+
+def find_oppositions(
+    reference: str, reply: str, names: Sequence[frozenset[str]] = ()
+) -> tuple[tuple[Opposition, ...], bool]:
+    """Return the clauses and the names that a reply turns round, and whether a clause of both agrees."""
     clauses = compare_polarity(reference, reply)
     certain = frozenset[str]().union(*names)
     hits = replaced_names(reference, reply, certain) or exchanged_names(reference, reply, names)
-    replaced = tuple(Opposition("name", *item) for item in hits)
-    return Agreement(findings, clauses.oppositions + replaced, extra, clauses.agreed, promises=promises)
+    return clauses.oppositions + tuple(Opposition("name", *item) for item in hits), clauses.agreed
 
 
 def _findings(
