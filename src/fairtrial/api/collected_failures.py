@@ -14,6 +14,7 @@ from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
 from fairtrial.analysis.failures.named_failures import ReadFailure, estimate_names, read_failures
 from fairtrial.analysis.failures.run_failures import FAILED, FailureCollector
 from fairtrial.errors import UsageError
+from fairtrial.formats.garbage import paused_collector
 from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import FAILURES
@@ -35,8 +36,9 @@ def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANC
 def count_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANCE) -> tuple[Failures, FailureTally]:
     """Return the failures of a run without the labels of people, and the counts behind them."""
     collector = FailureCollector()
-    for attempts in by_position(transcripts(run)):
-        collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
+    with paused_collector():
+        for attempts in by_position(transcripts(run)):
+            collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
     tally = collector.tally
     return count_modes(tally, run.info.id, largest_distance=largest_distance, failed=collector.failed), tally
 
