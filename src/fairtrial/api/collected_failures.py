@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,7 +12,7 @@ from fairtrial.analysis.failures.failure_tally import FailureTally
 from fairtrial.analysis.failures.mode_changes import compare_modes, rates_of_run
 from fairtrial.analysis.failures.mode_counts import count_modes
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
-from fairtrial.analysis.failures.named_failures import ReadFailure, estimate_names, read_failures
+from fairtrial.analysis.failures.named_failures import ReadFailure, estimate_names, names_of_modes, read_failures
 from fairtrial.analysis.failures.run_failures import FAILED, FailureCollector
 from fairtrial.errors import UsageError
 from fairtrial.formats.garbage import paused_collector
@@ -21,8 +22,11 @@ from fairtrial.records.label import FAILURES
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.transcript import Transcript, transcripts
 
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
 
-def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANCE) -> Failures:
+
+def find_failures(run: Run, *, largest_distance: float = LARGEST_DISTANCE) -> Failures:
     """Return the decisive step of each failed attempt, and the modes.
 
     Raises UsageError if `largest_distance` is not in 0..1.
@@ -30,7 +34,10 @@ def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANC
     check_distance(largest_distance)
     failures, _ = count_failures(run, largest_distance=largest_distance)
     readings = labelled_failures(run, failures)
-    return replace(failures, names=estimate_names(readings), labels=len(readings)) if readings else failures
+    if not readings:
+        return failures
+    names = estimate_names(readings, names_of_modes(failures.modes, run.board_events))
+    return replace(failures, names=names, labels=len(readings))
 
 
 def count_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANCE) -> tuple[Failures, FailureTally]:
@@ -43,13 +50,14 @@ def count_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTAN
     return count_modes(tally, run.info.id, largest_distance=largest_distance, failed=collector.failed), tally
 
 
-def labelled_failures(run: ReportedRun, failures: Failures) -> dict[tuple[int, int], ReadFailure]:
+def labelled_failures(run: Run, failures: Failures) -> dict[tuple[int, int], ReadFailure]:
     """Return the failed attempts that people labelled."""
     labels = [label for label in run.labels if label.criterion == FAILURES]
     if not labels:
         return {}
     failed = {(own.position, own.attempt) for own in failures.failed}
-    readings = read_failures(labels, {expected.key: expected.position for expected in run.expected})
+    positions = {expected.key: expected.position for expected in run.expected}
+    readings = read_failures(labels, positions, run.board_events)
     return {place: reading for place, reading in readings.items() if place in failed}
 
 
@@ -63,7 +71,7 @@ MOST_FAILED = 20_000
 """The most failed attempts of a run whose modes a report shows. They are held in memory while it is written."""
 
 
-def report_failures(run: ReportedRun) -> Failures | None:
+def report_failures(run: Run) -> Failures | None:
     """Return the failures of a run for its reports, or None if there are too many of them."""
     failed = sum(run.summary.cases.get(verdict, 0) for verdict in FAILED)
     if failed > MOST_FAILED:

@@ -19,6 +19,7 @@ from fairtrial.analysis.sequential import WaveTable, take_waves
 from fairtrial.errors import RunNotPassedError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.board_event import BoardEvent
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.flaky_case import Cause
 from fairtrial.records.judging.calibration import Calibration
@@ -229,6 +230,11 @@ class Run:
     def labels(self) -> list[Label]:
         """The labels that people gave to its attempts, in the order in which they were added."""
         return self._store.labels(self.info.id)
+
+    @property
+    def board_events(self) -> list[BoardEvent]:
+        """The changes that people made to the modes on its board of failures, in their order."""
+        return list(self._store.board(self.info.id).events().values())
 
     @cached_property
     def calibrations(self) -> tuple[Calibration, ...]:

@@ -12,11 +12,10 @@ from typing import Any
 from fairtrial.analysis.failures.board_columns import (
     BoardCard,
     count_agreement,
-    current_names,
     estimate_mode,
     sort_cards,
 )
-from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, first_line, name_key
+from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, current_names, first_line, name_key
 from fairtrial.api.labels.label_desk import SOURCE, check_name
 from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.errors import UsageError
