@@ -200,7 +200,7 @@ def test_a_mode_that_only_people_named_becomes_a_rubric_and_cases() -> None:
         "--to-criterion",
         "guard.json",
         "--to-cases",
-        "some.evalset.json",
+        "new.json",
     )
     assert done.code == 0, done.err
     assert "2 attempts in 2 cases, 67 % of all failures" in done.out
@@ -209,7 +209,7 @@ def test_a_mode_that_only_people_named_becomes_a_rubric_and_cases() -> None:
     text = rubric_in("guard.json")
     assert text.startswith("The agent does not fail in this way: promises a refund.")
     assert "The hotel pays nothing back" in text
-    assert [case.id for case in load_eval_set("some.evalset.json").cases] == ["en-000", "en-004"]
+    assert [case.id for case in load_eval_set("new.json").cases] == ["en-000", "en-004"]
 
 
 def test_a_name_that_nobody_gave_is_refused() -> None:
@@ -229,10 +229,8 @@ def test_names_follow_the_board() -> None:
     noted(run, {0: "pays back", 1: "gives money", 2: refund})
     with closing(Store(DEFAULT_URL)) as store:
         board = ModeBoard(store, lambda run_id: open_run(run_id, store=DEFAULT_URL).failures())
-        seen = 0
-        for name, to in (("pays back", "Gives money"), (refund, "Refunds at once")):
+        for seen, (name, to) in enumerate((("pays back", "Gives money"), (refund, "Refunds at once"))):
             board.change(run, BoardRequest("ann", seen, "rename", name, to))
-            seen += 1
     found = open_run(run, store=DEFAULT_URL).failures()
     own = next(mode.number for mode in found.modes if mode.name == refund)
     assert [(name.name, name.attempts, name.mode) for name in found.names] == [

@@ -110,7 +110,7 @@ def failures(
     modes = api.failures(own, largest_distance=largest_distance)
     if judge:
         modes = api.judge_failures(own, modes, make_judges(judge_options))
-    chosen = None if mode is None else api.choose_mode(own, modes, mode)
+    choice = None if mode is None else api.choose_mode(own, modes, mode)
     changes = None if against is None else api.failure_changes(own, against, store=store)
     trust_flags.write(modes if changes is None else changes, json_file)
     _write_notes(own, store, notes_file, is_quiet=trust_flags.is_stdout(json_file))
@@ -119,13 +119,13 @@ def failures(
     markdown = api.failures_markdown(modes) if changes is None else api.changes_markdown(changes, modes)
     trust_flags.write_markdown([markdown], markdown_file)
     if not trust_flags.is_stdout(json_file):
-        document = changes if changes is not None else modes if chosen is None else chosen.failures
+        document = changes if changes is not None else modes if choice is None else choice.failures
         show = f"fairtrial failures {quote(run)}"
         if not isinstance(own, str):
             show = flags.show_command(own.info.id, store).replace("fairtrial show", "fairtrial failures", 1)
-        api.print_failures(console(), document, mode=None if chosen is None else chosen.mode.number, show=show)
-    if chosen is not None:
-        _write_guards(own, chosen, criterion_file, cases_file, is_quiet=trust_flags.is_stdout(json_file))
+        api.print_failures(console(), document, mode=None if choice is None else choice.mode.number, show=show)
+    if choice is not None:
+        _write_guards(own, choice, criterion_file, cases_file, is_quiet=trust_flags.is_stdout(json_file))
 
 
 def _write_notes(run: Run | str, store: str, path: Path | None, *, is_quiet: bool) -> None:
@@ -139,7 +139,7 @@ def _write_notes(run: Run | str, store: str, path: Path | None, *, is_quiet: boo
 
 def _write_guards(
     run: Run | str,
-    chosen: ChosenMode,
+    choice: ChosenMode,
     criterion_file: Path | None,
     cases_file: Path | None,
     *,
@@ -149,7 +149,7 @@ def _write_guards(
     from fairtrial import api
     from fairtrial.cli.console import console
 
-    modes, mode = chosen
+    modes, mode = choice
     terminal = console(stderr=is_quiet)
     if criterion_file is not None:
         api.print_guard(terminal, api.write_guard(run, modes, mode, criterion_file), criterion_file)

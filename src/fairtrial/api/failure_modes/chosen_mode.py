@@ -29,28 +29,28 @@ def choose_mode(run: Run | str | Path, failures: Failures, text: str) -> ChosenM
 
     `run` may be a folder of results, in which nobody named anything. Raises UsageError if there is no such mode.
     """
-    if text.isdecimal():
+    if text.isdecimal() and len(text) < 10:
         number = int(text)
         if not 0 < number <= len(failures.modes):
             has = f"it has the modes 1 to {len(failures.modes)}" if failures.modes else "it has no mode"
             raise UsageError(f"--mode: run {failures.run} has no mode {number}; {has}")
         return ChosenMode(failures, failures.mode(number))
     key = name_key(text)
-    named = next((own for own in failures.names if own.name == key), None)
-    found = next((own for own in failures.modes if name_key(own.name) == key), None)
-    if found is not None:
-        return ChosenMode(failures, found)
-    if named is None or not isinstance(run, Run):
+    mode = next((own for own in failures.modes if name_key(own.name) == key), None)
+    if mode is not None:
+        return ChosenMode(failures, mode)
+    name = next((own for own in failures.names if own.name == key), None)
+    if name is None or not isinstance(run, Run):
         names = ", ".join(repr(own.name) for own in failures.names) or "nothing"
         raise UsageError(f"--mode: nobody named a failure of run {failures.run} {text!r:.200}; people named {names}")
     if key == NOT_A_FAILURE:
         raise UsageError(f"--mode: {key!r} is no mode; `fairtrial labels RUN --references FILE` repairs those cases")
-    if named.mode is not None and not named.judged:
-        return ChosenMode(failures, failures.mode(named.mode))
-    return _of_people(run, failures, key, named.share)
+    if name.mode is not None and not name.judged:
+        return ChosenMode(failures, failures.mode(name.mode))
+    return _make_mode(run, failures, key, name.share)
 
 
-def _of_people(run: Run, failures: Failures, key: str, share: Estimate) -> ChosenMode:
+def _make_mode(run: Run, failures: Failures, key: str, share: Estimate) -> ChosenMode:
     """Return a mode of the attempts with a name. Its share of all failures is the estimate from the read ones."""
     number = len(failures.modes) + 1
     places = {place for place, own in labelled_failures(run, failures).items() if key in own.names}
