@@ -179,7 +179,6 @@ from fairtrial.llm.model_options import BatchOptions as BatchOptions
 from fairtrial.llm.model_options import ModelOptions as ModelOptions
 from fairtrial.llm.secrets import without_credentials as without_credentials
 from fairtrial.loading import Match as Match
-from fairtrial.loading.object_folders import is_object_folder as is_object_folder
 from fairtrial.loading.query_files import count_fetched as count_fetched
 from fairtrial.loading.query_files import fetch_query as fetch_query
 from fairtrial.loading.query_text import Query as Query
@@ -221,4 +220,5 @@ from fairtrial.reports.views.label_shapes import QueueRequest as QueueRequest
 from fairtrial.reports.views.label_shapes import WindowRequest as WindowRequest
 from fairtrial.simulate.degradation import DEGRADATIONS as DEGRADATIONS
 from fairtrial.system.paths import DEFAULT_URL as DEFAULT_URL
+from fairtrial.system.paths import is_object_folder as is_object_folder
 from fairtrial.valuation.single import value as value
