@@ -215,7 +215,7 @@ def test_a_mode_that_only_people_named_becomes_a_rubric_and_cases() -> None:
 def test_a_name_that_nobody_gave_is_refused() -> None:
     """The message lists the names. A failure that is none has no guard."""
     run = stored(3, 3)
-    assert "people named nothing" in fairtrial("failures", run, "--mode", "odd").err
+    assert "people gave no names" in fairtrial("failures", run, "--mode", "odd").err
     noted(run, {0: "promises a refund"})
     done = fairtrial("failures", run, "--mode", "odd")
     assert done.code == 2

@@ -29,10 +29,10 @@ def choose_mode(run: Run | str | Path, failures: Failures, text: str) -> ChosenM
 
     `run` may be a folder of results, in which nobody named anything. Raises UsageError if there is no such mode.
     """
+    has = f"it has the modes 1 to {len(failures.modes)}" if failures.modes else "it has no mode"
     if text.isdecimal() and len(text) < 10:
         number = int(text)
         if not 0 < number <= len(failures.modes):
-            has = f"it has the modes 1 to {len(failures.modes)}" if failures.modes else "it has no mode"
             raise UsageError(f"--mode: run {failures.run} has no mode {number}; {has}")
         return ChosenMode(failures, failures.mode(number))
     key = name_key(text)
@@ -41,8 +41,9 @@ def choose_mode(run: Run | str | Path, failures: Failures, text: str) -> ChosenM
         return ChosenMode(failures, mode)
     name = next((own for own in failures.names if own.name == key), None)
     if name is None or not isinstance(run, Run):
-        names = ", ".join(repr(own.name) for own in failures.names) or "nothing"
-        raise UsageError(f"--mode: nobody named a failure of run {failures.run} {text!r:.200}; people named {names}")
+        names = ", ".join(repr(own.name) for own in failures.names[:10])
+        people = f", and people named {names}" if names else ", and people gave no names"
+        raise UsageError(f"--mode: run {failures.run} has no mode {text!r:.200}; {has}{people}")
     if key == NOT_A_FAILURE:
         raise UsageError(f"--mode: {key!r} is no mode; `fairtrial labels RUN --references FILE` repairs those cases")
     if name.mode is not None and not name.judged:
