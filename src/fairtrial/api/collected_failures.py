@@ -19,11 +19,13 @@ from fairtrial.formats.garbage import paused_collector
 from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import FAILURES
+from fairtrial.records.result import CaseResult
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.transcript import Transcript, transcripts
 
 if TYPE_CHECKING:
     from fairtrial.api.stored_runs import Run
+    from fairtrial.store import Store
 
 
 def find_failures(run: Run, *, largest_distance: float = LARGEST_DISTANCE) -> Failures:
@@ -48,6 +50,20 @@ def count_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTAN
             collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
     tally = collector.tally
     return count_modes(tally, run.info.id, largest_distance=largest_distance, failed=collector.failed), tally
+
+
+def read_transcript(store: Store, run_id: str, result: CaseResult) -> Transcript:
+    """Return an attempt with its conversation and its case, and with its decisive step if it failed."""
+    at = (result.position,)
+    recordings = {recording.attempt: recording for _, recording in store.recordings(run_id, positions=at)}
+    expected = next(store.cases(run_id, positions=at), None)
+    case = None if expected is None else expected.case
+    transcript = Transcript(result, recordings.get(result.attempt), case)
+    if transcript.recording is None or result.verdict not in FAILED:
+        return transcript
+    collector = FailureCollector()
+    collector.add_case([(own, recordings.get(own.attempt)) for own in store.results(run_id, positions=at)], case)
+    return replace(transcript, failed=next((own for own in collector.failed if own.attempt == result.attempt), None))
 
 
 def labelled_failures(run: Run, failures: Failures) -> dict[tuple[int, int], ReadFailure]:

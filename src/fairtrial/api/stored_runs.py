@@ -184,12 +184,10 @@ class Run:
             yield from self._store.results(self.info.id, positions=positions)
 
     def transcript(self, result: CaseResult) -> Transcript:
-        """Return an attempt with its conversation and its case, which are read from the store."""
-        at = (result.position,)
-        recordings = (recording for _, recording in self._store.recordings(self.info.id, positions=at))
-        recording = next((own for own in recordings if own.attempt == result.attempt), None)
-        expected = next(self._store.cases(self.info.id, positions=at), None)
-        return Transcript(result, recording, None if expected is None else expected.case)
+        """Return an attempt with its conversation, its case and its decisive step, which are read from the store."""
+        from fairtrial.api.collected_failures import read_transcript
+
+        return read_transcript(self._store, self.info.id, result)
 
     def select(self, attempt_filter: AttemptFilter) -> Selection:
         """Return a page of the attempts that fit a filter."""
