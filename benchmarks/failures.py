@@ -15,17 +15,23 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 from datasets import SCORE, write_expectation, write_traffic
 from measuring import OURS, heading, line, run, target, yardstick
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "failures")]
 
-from fairtrial import EvalSet, Recording, Run, score  # noqa: E402
+from fairtrial import EvalCase, EvalSet, Recording, Run, Trace, score  # noqa: E402
+from fairtrial.analysis.failures.events import Conversation, item_text  # noqa: E402
+from fairtrial.analysis.failures.modes import feature_weights, features, jaccard_distance  # noqa: E402
 from fairtrial.api.failure_modes.run_modes import failure_changes, failures  # noqa: E402
 from fairtrial.records.failure_mode import Failures  # noqa: E402
 from planted_failures import KINDS, LANGUAGES, Planted, booking, perfect, plant, world  # noqa: E402
 
+Distances = NDArray[np.float64]
 CRITERIA = {"tool_trajectory_avg_score": 1.0, "exact_match": 1.0, "final_state_match_v1": 1.0}
 FAILED = 20_000
 ROWS = 1_000_000
@@ -42,7 +48,9 @@ def main(peer: str) -> None:
         measure_folder(Path(name))
     heading(f"failures: {len(KINDS)} kinds planted in 220 conversations in four languages")
     eval_set, own = world(10)
-    measure_planted(own, failures(score([one.recording for one in own], eval_set, CRITERIA)))
+    found = failures(score([one.recording for one in own], eval_set, CRITERIA))
+    measure_planted(own, found)
+    measure_texts(own, found, failures(score([one.recording for one in own], criteria={"solved": never_solved})))
     measure_new_modes()
     measure_gold()
 
@@ -50,20 +58,80 @@ def main(peer: str) -> None:
 def measure_planted(own: Sequence[Planted], found: Failures) -> None:
     """Print how often the planted step is found, and how well modes are kinds."""
     by_case = {failed.case: failed for failed in found.failed}
-    hits = 0
-    by_mode: defaultdict[int | None, Counter[str]] = defaultdict(Counter)
+    steps = [(one, by_case[one.recording.case_id].step) for one in own]
+    hits = sum(step is not None and (step.invocation, step.step) == (one.invocation, one.step) for one, step in steps)
+    target("planted step found", 100 * hits / len(own), "%", at_least=95)
+    purity, completeness = compare_with_kinds(own, [by_case[one.recording.case_id].mode for one in own])
+    target("purity", purity, "", at_least=0.95)
+    target("completeness", completeness, "", at_least=0.9)
+
+
+def compare_with_kinds(own: Sequence[Planted], groups: Sequence[int | None]) -> tuple[float, float]:
+    """Return the purity of groups and the completeness of the planted kinds. None is no group."""
+    by_group: defaultdict[int | None, Counter[str]] = defaultdict(Counter)
     by_kind: defaultdict[str, Counter[int | None]] = defaultdict(Counter)
-    for one in own:
-        failed = by_case[one.recording.case_id]
-        step = failed.step
-        hits += step is not None and (step.invocation, step.step) == (one.invocation, one.step)
-        by_mode[failed.mode][one.kind] += 1
-        by_kind[one.kind][failed.mode] += 1
-    by_mode.pop(None, None)
-    total = len(own)
-    target("planted step found", 100 * hits / total, "%", at_least=95)
-    target("purity", sum(max(own.values()) for own in by_mode.values()) / total, "", at_least=0.95)
-    target("completeness", sum(max(own.values()) for own in by_kind.values()) / total, "", at_least=0.9)
+    for one, group in zip(own, groups, strict=True):
+        by_group[group][one.kind] += 1
+        by_kind[one.kind][group] += 1
+    by_group.pop(None, None)
+    purity = sum(max(kinds.values()) for kinds in by_group.values()) / len(own)
+    return purity, sum(max(groups.values()) for groups in by_kind.values()) / len(own)
+
+
+def never_solved(trace: Trace, case: EvalCase) -> bool:
+    """Fail every attempt, as traffic whose expectations nobody wrote."""
+    del trace, case
+    return False
+
+
+def measure_texts(own: Sequence[Planted], expected: Failures, unexpected: Failures) -> None:
+    """Print how well groups of alike texts are kinds: replies, whole conversations, and the reasons of failures.
+
+    Texts are vectors of their runs of three characters (TF-IDF), joined by average linkage until as many groups as
+    kinds are left, alone and with the distances of signatures (each counts half).
+    """
+    for title, found in (("with expectations", expected), ("without", unexpected)):
+        by_case = {failed.case: failed for failed in found.failed}
+        failed = [by_case[one.recording.case_id] for one in own]
+        line(f"modes by signatures, {title}: purity, completeness", shown(own, [entry.mode for entry in failed]))
+        weights = feature_weights({entry.signature for entry in failed})
+        names = [features(entry.signature) for entry in failed]
+        apart = np.array([[jaccard_distance(ours, theirs, weights) for theirs in names] for ours in names])
+        talks = [Conversation(one.recording.trace) for one in own]
+        texts = {
+            "replies": [" ".join(talk.reply_texts) for talk in talks],
+            "whole conversations": [" ".join(item_text(event.item) for event in talk.events) for talk in talks],
+            "reasons": [entry.reason for entry in failed],
+        }
+        for name, content in texts.items():
+            away = text_distances(content)
+            line(f"{name} alone", shown(own, linked(away)))
+            line(f"{name} and signatures", shown(own, linked((away + apart) / 2)))
+
+
+def shown(own: Sequence[Planted], groups: Sequence[int | None]) -> str:
+    """Return purity and completeness as text."""
+    return ", ".join(f"{number:.2f}" for number in compare_with_kinds(own, groups))
+
+
+def text_distances(texts: Sequence[str]) -> Distances:
+    """Return one minus the cosine of the vectors of texts."""
+    counts = [Counter(text[at : at + 3] for at in range(len(text) - 2)) for text in map(str.lower, texts)]
+    frequency = Counter(letters for own in counts for letters in own)
+    places = {letters: place for place, letters in enumerate(frequency)}
+    vectors = np.zeros((len(texts), len(places)))
+    for row, own in enumerate(counts):
+        for letters, number in own.items():
+            vectors[row, places[letters]] = (1 + np.log(number)) * np.log(1 + len(texts) / frequency[letters])
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    distances: Distances = 1 - vectors @ vectors.T
+    return distances
+
+
+def linked(distances: Distances) -> list[int]:
+    """Return the group of each text, as many groups as there are kinds."""
+    upper = distances[np.triu_indices(len(distances), 1)].clip(0)
+    return [int(group) for group in fcluster(linkage(upper, "average"), len(KINDS), "maxclust")]
 
 
 def measure_new_modes() -> None:

@@ -21,8 +21,10 @@ RELATIVE = re.compile(r"\]\((?!https?://|#)")
 
 
 @pytest.mark.long
-def test_a_wheel_holds_the_example_and_the_starter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And its page has absolute links only, to the repository that the build names."""
+def test_a_wheel_holds_every_file_of_the_package_and_the_examples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contents: dict[str, bytes]
+) -> None:
+    """Templates, texts and lists too. And its page has absolute links only, to the repository that the build names."""
     monkeypatch.setenv("FAIRTRIAL_REPOSITORY", "https://git.example.org/fair/trial")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
@@ -30,10 +32,11 @@ def test_a_wheel_holds_the_example_and_the_starter(tmp_path: Path, monkeypatch: 
     with zipfile.ZipFile(path) as wheel:
         names = set(wheel.namelist())
         (metadata,) = (wheel.read(name).decode() for name in names if name.endswith("/METADATA"))
-    folders = {"examples": ROOT / "examples", "starter": ROOT / "src" / "fairtrial" / "starter"}
-    files = [f"fairtrial/{name}/{file.name}" for name, folder in folders.items() for file in folder.glob("*.*")]
-    assert len(files) >= 7
-    assert set(files) <= names
+    files = {name.removeprefix("src/") for name in contents if name.startswith("src/fairtrial/")}
+    examples = {f"fairtrial/{name}" for name in contents if re.fullmatch(r"examples/[^/]+", name)}
+    assert "fairtrial/api/failure_modes/templates/mode_name.jinja" in files
+    assert len(examples) >= 2
+    assert (files | examples) - names == set()
     page = email.message_from_string(metadata)
     assert "Repository, https://git.example.org/fair/trial" in page.get_all("Project-URL", [])
     assert page["Author"]

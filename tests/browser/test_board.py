@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browsing import Window, axe_problems, launched, signed_in
 
-from fairtrial.api import StoreViewer
+from fairtrial.api import QueueRequest, StoreViewer
+from fairtrial.api.labels.label_desk import LabelDesk
 from fairtrial.reports.views.board_shapes import BoardRequest, NoteRequest
 from fairtrial.store import Store
 from mode_runs import EXTRA, NEW, NOW, mode_run
@@ -215,3 +217,24 @@ def test_hostile_notes_are_only_text(window: Window, site: Site) -> None:
     assert window.page.evaluate("window.hit === undefined && !document.querySelector('.board img')")
     assert "\u202e" not in window.page.locator(".board").inner_text()
     assert window.errors == window.requests == []
+
+
+def test_the_board_of_a_queue_shows_what_was_drawn(browser: Any, tmp_path: Path) -> None:
+    """Of fourteen failures, a box leaves the six of the queue, and a note counts as one of them."""
+    url = f"sqlite:///{tmp_path}/runs.db"
+    with closing(Store(url)) as store:
+        fill(store, mode_run(NOW, extra=EXTRA))
+        LabelDesk(store).open(NOW, QueueRequest("", by="failures", sample=6))
+    with viewing(url) as own, signed_in(browser, own) as window:
+        page = window.page
+        page.evaluate("localStorage.setItem('fairtrial.labeler', 'ann')")
+        window.show(BOARD, ".board-column")
+        assert page.locator("[data-card]").count() == 14
+        page.locator("#queue-only").check()
+        page.locator("label", has_text="Only the 6 failures of the queue, 0 of them read").wait_for()
+        assert page.locator("[data-card]").count() == 6
+        page.locator("[data-card] input").first.check()
+        page.keyboard.press("1")
+        page.locator("label", has_text="1 of them read").wait_for()
+        assert axe_problems(page) == []
+        assert window.errors == window.requests == []

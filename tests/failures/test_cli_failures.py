@@ -142,3 +142,12 @@ def test_failures_in_python() -> None:
     assert isinstance(frame, polars.DataFrame)
     assert list(frame["field"]) == ["nights"] * 4
     assert list(frame["step"]) == [5] * 4
+
+
+def test_a_conversation_in_the_terminal_marks_the_decisive_step() -> None:
+    """Below the call that was not expected stands the reason. An attempt that passed has no such line."""
+    run = stored(1, 0, 1)
+    lines = [" ".join(line.split()) for line in fairtrial("show", run, "en-000").out.splitlines()]
+    place = lines.index("decisive refund was called, which was not expected")
+    assert lines[place - 1].startswith("call refund(")
+    assert "decisive" not in fairtrial("show", run, "en-001").out

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from commands import enter, fairtrial
-from fairtrial import EvalSet, Recording, open_run, score
+from fairtrial import EvalSet, Recording, open_run, save_eval_set, score
+from fairtrial.formats.recordings import line
 from fairtrial.records.keys import case_key
 from fairtrial.records.label import FAILURES, Label
 from fairtrial.store import DEFAULT_URL
@@ -152,3 +153,22 @@ def test_no_model_is_asked_without_the_option(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         assert fairtrial("failures", run).code == 0
     assert server.requests == []
+
+
+def test_the_judge_reads_the_conversations_that_a_folder_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A data set that was scored into a folder is judged as a run is: its failure alone is assigned."""
+    kinds = ["a refund is made"] * 3 + ["the booking is missing"] * 3 + ["the method is wrong"]
+    cases = [booking(number, "en") for number in range(7)]
+    recordings = [plant(kind, case).recording for kind, case in zip(kinds, cases, strict=True)]
+    save_eval_set(EvalSet("bookings", tuple(cases)), "bookings.evalset.json")
+    Path("traffic.jsonl").write_bytes(b"".join(map(line, recordings)))
+    Path("test_config.json").write_text(json.dumps({"criteria": CRITERIA}), encoding="utf-8")
+    scored = ("traffic.jsonl", "--against", "bookings.evalset.json", "--out", "results", "--store", "none", "--quiet")
+    assert fairtrial("score", *scored).code == 1
+    with saying("Please pay with my card", "yes", "no") as server:
+        text = judged(server, "results", monkeypatch, "--json", "judged.json")
+    assert "judge: 1 of 1 failed attempt without a mode assigned by vote and quote, 4 calls" in text
+    document = json.loads(Path("judged.json").read_bytes())
+    assert [(mode["attempts"], mode["judged"]) for mode in document["modes"]] == [(3, 1), (3, 0)]
+    (own,) = [own for own in document["failed"] if own["mode"] is None]
+    assert (own["case"], own["judged_mode"], own["judged_quote"]) == ("en-006", 1, "Please pay with my card")

@@ -7,11 +7,13 @@ import io
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from fairtrial import api
+from fairtrial.api.labels.label_desk import LabelDesk
 from fairtrial.errors import UsageError
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
@@ -184,6 +186,22 @@ def test_shares_use_the_probabilities_of_the_sample(url: str) -> None:
     assert share.low is not None
     assert share.high is not None
     assert share.low < 5 / 13 < share.high
+
+
+def test_failures_of_a_queue_come_first(viewer: api.StoreViewer, url: str) -> None:
+    """The board marks the six that were drawn, and says how many of them people read, also of earlier notes."""
+    with closing(Store(url)) as store:
+        LabelDesk(store).open(NOW, api.QueueRequest("", by="failures", sample=6))
+        drawn = {item.position for item in store.label_queues(NOW).items(1)}
+    assert len(drawn) == 6
+    view = viewer.board.view(NOW)
+    assert (view.queued, view.drawn) == (6, 0)
+    for own in view.columns:
+        flags = [card.queued for card in own.cards]
+        assert flags == sorted(flags, reverse=True)
+    assert {card.position for own in view.columns for card in own.cards if card.queued} == drawn
+    say(viewer, "ann", min(drawn), name="wrong date")
+    assert viewer.board.view(NOW).drawn == 1
 
 
 def test_notes_without_a_sample_estimate_nothing(viewer: api.StoreViewer) -> None:

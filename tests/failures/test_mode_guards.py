@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from commands import enter, fairtrial
 from fairtrial import EvalSet, Recording, load_eval_set, score
@@ -111,6 +112,24 @@ def test_the_cases_of_a_mode_become_an_eval_set() -> None:
     eval_set = load_eval_set("regression.evalset.json")
     assert [case.id for case in eval_set.cases] == [f"en-{number:03}" for number in range(6)]
     assert eval_set.cases[0].conversation == booking(0, "en").conversation
+
+
+NOTE_OF_A_TOOL = "The customer of this ticket wants a room with a view, and nothing else."
+
+
+def test_a_regression_set_loads_scores_and_is_written_again() -> None:
+    """Keys of another tool stand in the metadata, once, however often the set of a run becomes the set of the next."""
+    eval_set = EvalSet("tickets", tuple(replace(booking(n, "en"), extra={"ticket": NOTE_OF_A_TOOL}) for n in range(3)))
+    for _ in range(3):
+        recordings = [plant("a refund is made", case).recording for case in eval_set.cases]
+        run = score(recordings, eval_set, CRITERIA, store=DEFAULT_URL)
+        done = fairtrial("failures", run.info.id, "--mode", "1", "--to-cases", "again.evalset.json")
+        assert done.code == 0, done.err
+        eval_set = load_eval_set("again.evalset.json")
+        assert [case.extra for case in eval_set.cases] == [{"metadata": {"ticket": NOTE_OF_A_TOOL}}] * 3
+        assert score(recordings, "again.evalset.json", CRITERIA).summary.cases == {"failed": 3}
+    passing = score([perfect(case) for case in eval_set.cases], "again.evalset.json", CRITERIA)
+    assert passing.summary.cases == {"passed": 3}
 
 
 def test_a_guard_needs_a_mode() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from contextlib import closing
@@ -10,13 +11,17 @@ from pathlib import Path
 import pytest
 
 from commands import enter, fairtrial
-from fairtrial import EvalSet, Recording, open_run, score
+from fairtrial import EvalSet, Recording, load_eval_set, open_run, score
 from fairtrial.analysis.failures.named_failures import ReadFailure, estimate_names
-from fairtrial.api import QueueRequest
+from fairtrial.api import QueueRequest, check
+from fairtrial.api.failure_modes.mode_board import ModeBoard
 from fairtrial.api.failure_modes.mode_guards import write_guard
 from fairtrial.api.labels.label_desk import LabelDesk
 from fairtrial.api.labels.label_sampling import draw_failures
 from fairtrial.errors import UsageError
+from fairtrial.records.keys import case_key
+from fairtrial.records.label import FAILURES, Label
+from fairtrial.reports.views.board_shapes import BoardRequest
 from fairtrial.reports.views.label_shapes import LabelRequest, WindowRequest
 from fairtrial.store import DEFAULT_URL, Store
 from planted_failures import booking, perfect, plant
@@ -143,6 +148,98 @@ def test_a_guard_without_labels_is_not_calibrated(tmp_path: Path) -> None:
     own = open_run(stored(), store=DEFAULT_URL)
     found = own.failures()
     assert write_guard(own, found, found.modes[0], tmp_path / "guard.json").labels == 0
+
+
+NOTE = "Promises a refund\nThe hotel pays nothing back, and the agent says that it does."
+
+
+def noted(run: str, notes: dict[int, str]) -> None:
+    """Let Ann write notes on failures, by the number of the case."""
+    own = open_run(run, store=DEFAULT_URL)
+    for number, note in notes.items():
+        own.add_label(Label(case_key("bookings", booking(number, "en")), 1, FAILURES, None, 1.0, "ann", note=note))
+
+
+def rubric_in(path: str) -> str:
+    """The text of the only rubric of a configuration, which has to load."""
+    (checked,) = check([path])
+    assert checked.problems == ()
+    (rubric,) = json.loads(Path(path).read_bytes())["criteria"]["rubric_based_final_response_quality_v1"]["rubrics"]
+    return str(rubric["rubric_content"]["text_property"])
+
+
+def refusing() -> str:
+    """The id of a run with three refusals and three refunds."""
+    kinds = ["the agent refuses"] * 3 + ["a refund is made"] * 3
+    cases = [booking(number, "en") for number in range(6)]
+    recordings = [plant(kind, case).recording for kind, case in zip(kinds, cases, strict=True)]
+    return score(recordings, EvalSet("bookings", tuple(cases)), CRITERIA, store=DEFAULT_URL).info.id
+
+
+def test_notes_are_examples_of_the_rubric_of_their_mode() -> None:
+    """The note on a refusal stands in the rubric about refusals, and the note on a refund does not."""
+    run = refusing()
+    noted(run, {0: "Says no to a room that is free", 3: "Pays back"})
+    done = fairtrial("failures", run, "--mode", "the agent refuses", "--to-criterion", "guard.json")
+    assert done.code == 0, done.err
+    text = rubric_in("guard.json")
+    assert text.startswith("The agent does not decline a request that it can fulfil.")
+    assert '"Says no to a room that is free"' in text
+    assert "Pays back" not in text
+
+
+def test_a_mode_that_only_people_named_becomes_a_rubric_and_cases() -> None:
+    """No rule follows from a name: the draft of a rubric holds it, with the notes as examples, and says that."""
+    run = stored(3, 3)
+    noted(run, {0: NOTE, 4: "promises a refund.", 5: "forgets the room"})
+    done = fairtrial(
+        "failures",
+        run,
+        "--mode",
+        "Promises a refund",
+        "--to-criterion",
+        "guard.json",
+        "--to-cases",
+        "new.json",
+    )
+    assert done.code == 0, done.err
+    assert "2 attempts in 2 cases, 67 % of all failures" in done.out
+    assert "en-004  attempt 1" in done.out
+    assert "needs a judge, so it was not tried" in " ".join(done.out.split())
+    text = rubric_in("guard.json")
+    assert text.startswith("The agent does not fail in this way: promises a refund.")
+    assert "The hotel pays nothing back" in text
+    assert [case.id for case in load_eval_set("new.json").cases] == ["en-000", "en-004"]
+
+
+def test_a_name_that_nobody_gave_is_refused() -> None:
+    """The message lists the names. A failure that is none has no guard."""
+    run = stored(3, 3)
+    assert "people gave no names" in fairtrial("failures", run, "--mode", "odd").err
+    noted(run, {0: "promises a refund"})
+    done = fairtrial("failures", run, "--mode", "odd")
+    assert done.code == 2
+    assert "people named 'promises a refund'" in " ".join(done.err.split())
+
+
+def test_names_follow_the_board() -> None:
+    """A name that people changed on the board is counted under the new name, and so is the mode that they renamed."""
+    run = stored(3, 2)
+    refund = "refund is called and was not expected"
+    noted(run, {0: "pays back", 1: "gives money", 2: refund})
+    with closing(Store(DEFAULT_URL)) as store:
+        board = ModeBoard(store, lambda run_id: open_run(run_id, store=DEFAULT_URL).failures())
+        for seen, (name, to) in enumerate((("pays back", "Gives money"), (refund, "Refunds at once"))):
+            board.change(run, BoardRequest("ann", seen, "rename", name, to))
+    found = open_run(run, store=DEFAULT_URL).failures()
+    own = next(mode.number for mode in found.modes if mode.name == refund)
+    assert [(name.name, name.attempts, name.mode) for name in found.names] == [
+        ("gives money", 2, None),
+        ("refunds at once", 1, own),
+    ]
+    done = fairtrial("failures", run, "--mode", "Refunds at once", "--to-criterion", "guard.json")
+    assert f"{own}  {refund}" in done.out
+    assert "against 3 labels of people: sensitivity 100 %" in " ".join(done.out.split())
 
 
 def test_the_command_draws_a_queue(monkeypatch: pytest.MonkeyPatch) -> None:

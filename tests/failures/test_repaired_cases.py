@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from commands import enter, fairtrial
 from fairtrial import EvalSet, load_eval_set, open_run, score
@@ -58,3 +59,15 @@ def test_people_who_disagree_repair_nothing() -> None:
     assert "1 case with what" in done.out
     calls = (load_eval_set("better.evalset.json").cases[0].conversation or ())[-1].tool_calls
     assert "refund" in [call.name for call in calls]
+
+
+def test_a_repaired_set_with_keys_of_another_tool_loads() -> None:
+    """They stand in the metadata of the case, because a reader of eval sets refuses texts under unknown keys."""
+    text = "The customer of this ticket wants a room with a view, and nothing else."
+    case = replace(booking(0, "en"), extra={"ticket": text})
+    run = score([plant("a refund is made", case).recording], EvalSet("t", (case,)), CRITERIA, store=DEFAULT_URL)
+    own = open_run(run.info.id, store=DEFAULT_URL)
+    own.add_label(Label(case_key("t", case), 1, FAILURES, value=0.0, author="ann", side="expectation"))
+    done = fairtrial("labels", run.info.id, "--references", "better.evalset.json")
+    assert done.code == 0, done.err
+    assert load_eval_set("better.evalset.json").cases[0].extra == {"metadata": {"ticket": text}}

@@ -45,6 +45,7 @@ export function Board({ client, choices, run }: BoardProps) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [opened, setOpened] = useState("");
   const [hasHelp, setHelp] = useState(false);
+  const [isQueueOnly, setQueueOnly] = useState(false);
   const main = useRef<HTMLElement>(null);
 
   const fail = useCallback(
@@ -152,6 +153,12 @@ export function Board({ client, choices, run }: BoardProps) {
         {view && (
           <>
             <Counts view={view} />
+            {(view.queued ?? 0) > 0 && (
+              <label class="field">
+                <input type="checkbox" id="queue-only" checked={isQueueOnly} onChange={(event) => setQueueOnly(event.currentTarget.checked)} />{" "}
+                <span>{language.text("queueOnly", { own: view.drawn, count: view.queued ?? 0 })}</span>
+              </label>
+            )}
             <Tools
               view={view}
               labeler={labeler}
@@ -165,7 +172,8 @@ export function Board({ client, choices, run }: BoardProps) {
               {view.columns.map((column) => (
                 <Column
                   key={column.key}
-                  column={column}
+                  column={isQueueOnly ? { ...column, cards: column.cards.filter((card) => card.queued) } : column}
+                  isQueueOnly={isQueueOnly}
                   view={view}
                   run={run}
                   badge={column.key && column.key !== NONE && number < 9 ? String(++number) : column.key === NONE ? "0" : ""}
@@ -278,6 +286,7 @@ function Tools({ view, labeler, onLabeler, count, onMove, onAdd, onClear }: Tool
 
 interface ColumnProps {
   readonly column: ColumnView;
+  readonly isQueueOnly: boolean;
   readonly view: BoardView;
   readonly run: string;
   readonly badge: string;
@@ -295,6 +304,7 @@ function Column(props: ColumnProps) {
   const [isOver, setOver] = useState(false);
   const [name, setName] = useState<string | null>(null);
   const cards = column.cards.slice(0, most);
+  const count = (props.isQueueOnly ? column.cards.length : column.total) - cards.length;
   const isNone = column.key === NONE;
   const title = isNone ? language.text("notAFailure") : column.key ? column.name : language.text("withoutMode");
   return (
@@ -345,14 +355,14 @@ function Column(props: ColumnProps) {
           <Card key={idOf(card)} card={card} run={props.run} isSelected={props.selected.has(idOf(card))} onToggle={props.onToggle} />
         ))}
       </ul>
-      {column.total > cards.length && (
+      {count > 0 && (
         <p>
           {cards.length < column.cards.length ? (
             <button type="button" class="quiet" onClick={props.onOpen}>
-              {language.text("moreFacts", { count: column.total - cards.length })}
+              {language.text("moreFacts", { count })}
             </button>
           ) : (
-            <span class="muted">{language.text("moreFacts", { count: column.total - cards.length })}</span>
+            <span class="muted">{language.text("moreFacts", { count })}</span>
           )}
         </p>
       )}

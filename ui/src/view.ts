@@ -124,6 +124,7 @@ export interface BoardView {
   columns: ColumnView[];
   people: PeopleView;
   more?: number;
+  queued?: number;
 }
 
 export interface Calibration {
@@ -155,6 +156,7 @@ export interface CardView {
   note?: string;
   authors?: number;
   split?: boolean;
+  queued?: boolean;
 }
 
 export interface Cascade {

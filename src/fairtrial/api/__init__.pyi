@@ -45,6 +45,8 @@ from fairtrial.api.evaluation import score as score
 from fairtrial.api.execution import execute as execute
 from fairtrial.api.explaining import Explanation as Explanation
 from fairtrial.api.explaining import explain as explain
+from fairtrial.api.failure_modes.chosen_mode import ChosenMode as ChosenMode
+from fairtrial.api.failure_modes.chosen_mode import choose_mode as choose_mode
 from fairtrial.api.failure_modes.judged_modes import judge_failures as judge_failures
 from fairtrial.api.failure_modes.mode_board import BoardConflictError as BoardConflictError
 from fairtrial.api.failure_modes.mode_board import write_notes as write_notes
@@ -180,7 +182,6 @@ from fairtrial.llm.model_options import BatchOptions as BatchOptions
 from fairtrial.llm.model_options import ModelOptions as ModelOptions
 from fairtrial.llm.secrets import without_credentials as without_credentials
 from fairtrial.loading import Match as Match
-from fairtrial.loading.object_folders import is_object_folder as is_object_folder
 from fairtrial.loading.query_files import count_fetched as count_fetched
 from fairtrial.loading.query_files import fetch_query as fetch_query
 from fairtrial.loading.query_text import Query as Query
@@ -222,4 +223,5 @@ from fairtrial.reports.views.label_shapes import QueueRequest as QueueRequest
 from fairtrial.reports.views.label_shapes import WindowRequest as WindowRequest
 from fairtrial.simulate.degradation import DEGRADATIONS as DEGRADATIONS
 from fairtrial.system.paths import DEFAULT_URL as DEFAULT_URL
+from fairtrial.system.paths import is_object_folder as is_object_folder
 from fairtrial.valuation.single import value as value

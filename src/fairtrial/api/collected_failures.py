@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,17 +12,23 @@ from fairtrial.analysis.failures.failure_tally import FailureTally
 from fairtrial.analysis.failures.mode_changes import compare_modes, rates_of_run
 from fairtrial.analysis.failures.mode_counts import count_modes
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
-from fairtrial.analysis.failures.named_failures import ReadFailure, estimate_names, read_failures
+from fairtrial.analysis.failures.named_failures import ReadFailure, estimate_names, names_of_modes, read_failures
 from fairtrial.analysis.failures.run_failures import FAILED, FailureCollector
 from fairtrial.errors import UsageError
+from fairtrial.formats.garbage import paused_collector
 from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import FAILURES
+from fairtrial.records.result import CaseResult
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.transcript import Transcript, transcripts
 
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.store import Store
 
-def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANCE) -> Failures:
+
+def find_failures(run: Run, *, largest_distance: float = LARGEST_DISTANCE) -> Failures:
     """Return the decisive step of each failed attempt, and the modes.
 
     Raises UsageError if `largest_distance` is not in 0..1.
@@ -29,25 +36,44 @@ def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANC
     check_distance(largest_distance)
     failures, _ = count_failures(run, largest_distance=largest_distance)
     readings = labelled_failures(run, failures)
-    return replace(failures, names=estimate_names(readings), labels=len(readings)) if readings else failures
+    if not readings:
+        return failures
+    names = estimate_names(readings, names_of_modes(failures.modes, run.board_events))
+    return replace(failures, names=names, labels=len(readings))
 
 
 def count_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANCE) -> tuple[Failures, FailureTally]:
     """Return the failures of a run without the labels of people, and the counts behind them."""
     collector = FailureCollector()
-    for attempts in by_position(transcripts(run)):
-        collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
+    with paused_collector():
+        for attempts in by_position(transcripts(run)):
+            collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
     tally = collector.tally
     return count_modes(tally, run.info.id, largest_distance=largest_distance, failed=collector.failed), tally
 
 
-def labelled_failures(run: ReportedRun, failures: Failures) -> dict[tuple[int, int], ReadFailure]:
+def read_transcript(store: Store, run_id: str, result: CaseResult) -> Transcript:
+    """Return an attempt with its conversation and its case, and with its decisive step if it failed."""
+    at = (result.position,)
+    recordings = {recording.attempt: recording for _, recording in store.recordings(run_id, positions=at)}
+    expected = next(store.cases(run_id, positions=at), None)
+    case = None if expected is None else expected.case
+    transcript = Transcript(result, recordings.get(result.attempt), case)
+    if transcript.recording is None or result.verdict not in FAILED:
+        return transcript
+    collector = FailureCollector()
+    collector.add_case([(own, recordings.get(own.attempt)) for own in store.results(run_id, positions=at)], case)
+    return replace(transcript, failed=next((own for own in collector.failed if own.attempt == result.attempt), None))
+
+
+def labelled_failures(run: Run, failures: Failures) -> dict[tuple[int, int], ReadFailure]:
     """Return the failed attempts that people labelled."""
     labels = [label for label in run.labels if label.criterion == FAILURES]
     if not labels:
         return {}
     failed = {(own.position, own.attempt) for own in failures.failed}
-    readings = read_failures(labels, {expected.key: expected.position for expected in run.expected})
+    positions = {expected.key: expected.position for expected in run.expected}
+    readings = read_failures(labels, positions, run.board_events)
     return {place: reading for place, reading in readings.items() if place in failed}
 
 
@@ -61,7 +87,7 @@ MOST_FAILED = 20_000
 """The most failed attempts of a run whose modes a report shows. They are held in memory while it is written."""
 
 
-def report_failures(run: ReportedRun) -> Failures | None:
+def report_failures(run: Run) -> Failures | None:
     """Return the failures of a run for its reports, or None if there are too many of them."""
     failed = sum(run.summary.cases.get(verdict, 0) for verdict in FAILED)
     if failed > MOST_FAILED:

@@ -17,6 +17,7 @@ from fairtrial.analysis.sequential import WaveTable, take_waves
 from fairtrial.errors import RunNotPassedError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.board_event import BoardEvent
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.flaky_case import Cause
 from fairtrial.records.judging.calibration import Calibration
@@ -181,12 +182,10 @@ class Run:
             yield from self._store.results(self.info.id, positions=positions)
 
     def transcript(self, result: CaseResult) -> Transcript:
-        """Return an attempt with its conversation and its case, which are read from the store."""
-        at = (result.position,)
-        recordings = (recording for _, recording in self._store.recordings(self.info.id, positions=at))
-        recording = next((own for own in recordings if own.attempt == result.attempt), None)
-        expected = next(self._store.cases(self.info.id, positions=at), None)
-        return Transcript(result, recording, None if expected is None else expected.case)
+        """Return an attempt with its conversation, its case and its decisive step, which are read from the store."""
+        from fairtrial.api.collected_failures import read_transcript
+
+        return read_transcript(self._store, self.info.id, result)
 
     def select(self, attempt_filter: AttemptFilter) -> Selection:
         """Return a page of the attempts that fit a filter."""
@@ -227,6 +226,11 @@ class Run:
     def labels(self) -> list[Label]:
         """The labels that people gave to its attempts, in the order in which they were added."""
         return self._store.labels(self.info.id)
+
+    @property
+    def board_events(self) -> list[BoardEvent]:
+        """The changes that people made to the modes on its board of failures, in their order."""
+        return list(self._store.board(self.info.id).events().values())
 
     @cached_property
     def calibrations(self) -> tuple[Calibration, ...]:

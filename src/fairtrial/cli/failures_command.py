@@ -16,8 +16,7 @@ from fairtrial.cli.outputs.output_files import FileToWrite
 from fairtrial.errors import UsageError
 
 if TYPE_CHECKING:
-    from fairtrial.api import Run
-    from fairtrial.records.failure_mode import Failures
+    from fairtrial.api import ChosenMode, Run
 
 _HTML = click.option("--html", "html_file", metavar="FILE", type=FileToWrite(), help="Write the report as a page.")
 _LARGEST_DISTANCE = click.option(
@@ -32,7 +31,9 @@ _LARGEST_DISTANCE = click.option(
 
 @command()
 @click.argument("run", shell_complete=completion.runs)
-@click.option("--mode", type=click.IntRange(1), metavar="N", help="List the attempts of this mode.")
+@click.option(
+    "--mode", metavar="N|NAME", help="List the attempts of this mode, or those to which people gave this name."
+)
 @click.option(
     "--against", metavar="EARLIER", help="Show which modes are new, gone, more or less frequent than in EARLIER."
 )
@@ -66,7 +67,7 @@ _LARGEST_DISTANCE = click.option(
 @flags.add_store_option
 def failures(
     run: str,
-    mode: int | None,
+    mode: str | None,
     against: str | None,
     criterion_file: Path | None,
     cases_file: Path | None,
@@ -88,6 +89,7 @@ def failures(
     \b
     fairtrial failures 20260102
     fairtrial failures 20260102 --mode 1
+    fairtrial failures 20260102 --mode "promises a refund" --to-criterion guard.json
     fairtrial failures 20260102 --mode 1 --to-criterion guard.json --to-cases regression.evalset.json
     fairtrial failures 20260102 --against 20260101 --markdown comment.md
     fairtrial failures 20260102 --notes notes.csv
@@ -108,8 +110,7 @@ def failures(
     modes = api.failures(own, largest_distance=largest_distance)
     if judge:
         modes = api.judge_failures(own, modes, make_judges(judge_options))
-    if mode is not None:
-        _check_mode(modes, mode)
+    choice = None if mode is None else api.choose_mode(own, modes, mode)
     changes = None if against is None else api.failure_changes(own, against, store=store)
     trust_flags.write(modes if changes is None else changes, json_file)
     _write_notes(own, store, notes_file, is_quiet=trust_flags.is_stdout(json_file))
@@ -118,13 +119,13 @@ def failures(
     markdown = api.failures_markdown(modes) if changes is None else api.changes_markdown(changes, modes)
     trust_flags.write_markdown([markdown], markdown_file)
     if not trust_flags.is_stdout(json_file):
-        document = changes if changes is not None else modes
+        document = changes if changes is not None else modes if choice is None else choice.failures
         show = f"fairtrial failures {quote(run)}"
         if not isinstance(own, str):
             show = flags.show_command(own.info.id, store).replace("fairtrial show", "fairtrial failures", 1)
-        api.print_failures(console(), document, mode=mode, show=show)
-    if mode is not None:
-        _write_guards(own, modes, mode, criterion_file, cases_file, is_quiet=trust_flags.is_stdout(json_file))
+        api.print_failures(console(), document, mode=None if choice is None else choice.mode.number, show=show)
+    if choice is not None:
+        _write_guards(own, choice, criterion_file, cases_file, is_quiet=trust_flags.is_stdout(json_file))
 
 
 def _write_notes(run: Run | str, store: str, path: Path | None, *, is_quiet: bool) -> None:
@@ -138,8 +139,7 @@ def _write_notes(run: Run | str, store: str, path: Path | None, *, is_quiet: boo
 
 def _write_guards(
     run: Run | str,
-    modes: Failures,
-    number: int,
+    choice: ChosenMode,
     criterion_file: Path | None,
     cases_file: Path | None,
     *,
@@ -149,16 +149,10 @@ def _write_guards(
     from fairtrial import api
     from fairtrial.cli.console import console
 
-    mode = modes.mode(number)
+    modes, mode = choice
     terminal = console(stderr=is_quiet)
     if criterion_file is not None:
         api.print_guard(terminal, api.write_guard(run, modes, mode, criterion_file), criterion_file)
     if cases_file is not None:
         cases = api.write_cases(run, modes, mode, cases_file)
         terminal.print(f"{cases_file}: {cases} {'case' if cases == 1 else 'cases'}", markup=False, highlight=False)
-
-
-def _check_mode(modes: Failures, mode: int) -> None:
-    if mode > len(modes.modes):
-        range_text = f"it has the modes 1 to {len(modes.modes)}" if modes.modes else "it has no mode"
-        raise UsageError(f"--mode: run {modes.run} has no mode {mode}; {range_text}")

@@ -12,13 +12,7 @@ from fairtrial.loading.data_files import open_file_system
 from fairtrial.records.record import Record
 from fairtrial.system.importing import import_extra
 
-_SCHEMES = ("s3://", "gs://", "abfs://", "az://")
 _AT_ONCE = 16
-
-
-def is_object_folder(path: str | Path) -> bool:
-    """Whether a path names a folder in an object store that can be written."""
-    return str(path).startswith(_SCHEMES)
 
 
 class ObjectFolder(Record, frozen=True):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
+from fairtrial.records.failure_mode import FailedAttempt
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult
 from fairtrial.records.score import Score
@@ -18,11 +19,15 @@ _END = (sys.maxsize, Recording("", Trace()))
 
 
 class Transcript(Record, frozen=True):
-    """One attempt: its result, and beside it the recorded conversation and the case. A part that is lost is None."""
+    """One attempt: its result, and beside it the recorded conversation and the case. A part that is lost is None.
+
+    `failed` says at which step an attempt that failed went wrong, if it was looked for.
+    """
 
     result: CaseResult
     recording: Recording | None = None
     case: EvalCase | None = None
+    failed: FailedAttempt | None = None
 
     @property
     def invocations(self) -> tuple[Invocation, ...]:

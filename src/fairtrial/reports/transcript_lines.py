@@ -8,6 +8,7 @@ from typing import NamedTuple
 from fairtrial.records.attempt import Failure
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import placeholder
+from fairtrial.records.failure_mode import StepKind
 from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall
 from fairtrial.reports.numbers import quantity
 from fairtrial.reports.transcript import JudgedPart, Transcript, judged_parts
@@ -56,7 +57,7 @@ def _lines(transcript: Transcript) -> Iterator[Line]:
     for index, invocation in enumerate(invocations):
         if several:
             yield Line("", f"invocation {index + 1}", "bold")
-        yield from _conversation_lines(invocation)
+        yield from _conversation_lines(invocation, _place(transcript, index))
         expected = transcript.expected(index)
         if expected is not None:
             yield from _make_expected(invocation, expected)
@@ -74,14 +75,28 @@ def _lines(transcript: Transcript) -> Iterator[Line]:
         yield from map(_make_judged, remaining)
 
 
-def _conversation_lines(invocation: Invocation) -> Iterator[Line]:
-    yield Line("user", _text(invocation.user))
-    for step in invocation.steps or ():
-        yield _step(step)
-    if invocation.final_response is not None:
-        yield Line("agent", _text(invocation.final_response))
-    else:
-        yield Line("agent", "(no reply)", "dim")
+_Place = tuple[int | StepKind | None, Line | None]
+"""A step by its number or its kind, and the line below it that says why it is the decisive one."""
+
+
+def _place(transcript: Transcript, index: int) -> _Place:
+    """Return the decisive step of an attempt if it is in an invocation."""
+    failed = transcript.failed
+    if failed is None or failed.step is None or failed.step.invocation != index + 1:
+        return None, None
+    step = failed.step
+    return step.step or step.kind, Line("decisive", failed.reason, "bold red")
+
+
+def _conversation_lines(invocation: Invocation, place: _Place) -> Iterator[Line]:
+    lines: list[tuple[int | StepKind, Line]] = [("user", Line("user", _text(invocation.user)))]
+    lines += [(number, _step(step)) for number, step in enumerate(invocation.steps or (), 1)]
+    reply = invocation.final_response
+    lines.append(("reply", Line("agent", "(no reply)", "dim") if reply is None else Line("agent", _text(reply))))
+    for own, line in lines:
+        yield line
+        if own == place[0] and place[1] is not None:
+            yield place[1]
 
 
 def _step(step: Step) -> Line:

@@ -50,7 +50,12 @@ def raw_json(body: bytes) -> bytes:
 
 
 def _decompress(body: bytes) -> bytes:
-    return zstd.decompress(body, zstd_dict=_DICTIONARY)
+    """Return the content of a body, which is one frame. Raises ZstdError if it ends too early."""
+    decompressor = zstd.ZstdDecompressor(zstd_dict=_DICTIONARY)
+    content = decompressor.decompress(body)
+    if not decompressor.eof:
+        raise zstd.ZstdError("the body ends too early")
+    return content
 
 
 class UnreadableBodyError(StoreError):

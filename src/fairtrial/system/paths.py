@@ -6,6 +6,7 @@ from pathlib import Path
 
 DEFAULT_URL = "sqlite:///.fairtrial/fairtrial.db"
 """The store of a project, as a URL: a file below the working folder."""
+_OBJECT_STORES = ("s3://", "gs://", "abfs://", "az://")
 
 
 def exists(path: Path) -> bool:
@@ -27,3 +28,8 @@ def is_repository(folder: Path) -> bool:
         return exists(folder / ".git")
     except OSError:
         return False
+
+
+def is_object_folder(path: str | Path) -> bool:
+    """Whether a path names a folder in an object store that can be written."""
+    return str(path).startswith(_OBJECT_STORES)

@@ -8,10 +8,10 @@ import regex
 
 Language = Literal["en", "ko", "ja", "zh"]
 
-_HANGUL = regex.compile(r"\p{Hangul}")
-_KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
-_HAN = regex.compile(r"\p{Han}")
-_LETTER = regex.compile(r"\p{L}")
+_HANGUL = regex.compile(r"\p{Hangul}+")
+_KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]+")
+_HAN = regex.compile(r"\p{Han}+")
+_LETTER = regex.compile(r"\p{L}+")
 _SHARE = 0.2
 """The smallest share of East Asian letters. A name in an English text has fewer, and a Korean text with English has
 more, because one Korean letter is a syllable."""
@@ -29,8 +29,8 @@ def detect_language(text: str) -> Language:
     beginning = text[:_ENOUGH]
     if beginning.isascii():
         return "en"
-    hangul, kana, han = (len(script.findall(beginning)) for script in (_HANGUL, _KANA, _HAN))
-    if hangul + kana + han <= _SHARE * len(_LETTER.findall(beginning)):
+    hangul, kana, han, letters = (_count(script, beginning) for script in (_HANGUL, _KANA, _HAN, _LETTER))
+    if hangul + kana + han <= _SHARE * letters:
         return "en"
     if hangul > kana + han:
         return "ko"
@@ -38,18 +38,23 @@ def detect_language(text: str) -> Language:
     return "ja" if kana > 0.1 * (kana + han) else "zh"
 
 
+def _count(script: regex.Pattern[str], text: str) -> int:
+    """Return how many characters of a text are in runs of a script."""
+    return sum(map(len, script.findall(text)))
+
+
 def is_traditional(text: str) -> bool:
     """Return whether a Chinese text is written in traditional characters. A text without a sign of it is not.
 
     The encoding GB 2312 holds the simplified characters, and Big5 the traditional ones. Most characters are in both.
     """
-    characters = "".join(set(_HAN.findall(text[:_ENOUGH])))
+    characters = "".join(set("".join(_HAN.findall(text[:_ENOUGH]))))
     return _lacking(characters, "gb2312") > _lacking(characters, "big5")
 
 
 def has_script(text: str) -> bool:
     """Return whether a Chinese text has a character that is only simplified, or only traditional."""
-    characters = "".join(set(_HAN.findall(text[:_ENOUGH])))
+    characters = "".join(set("".join(_HAN.findall(text[:_ENOUGH]))))
     return bool(_lacking(characters, "gb2312") or _lacking(characters, "big5"))
 
 

@@ -10,7 +10,7 @@ from fairtrial.analysis.failures.events import Conversation, is_error
 from fairtrial.analysis.failures.refusal_phrases import language
 from fairtrial.records.case import EvalCase
 from fairtrial.records.result import CaseResult
-from fairtrial.records.trace import ToolCall, ToolResult
+from fairtrial.records.trace import ToolResult
 from fairtrial.text.display import shorten
 
 _TURNS = ((1, "1 message"), (3, "2 to 3 messages"), (7, "4 to 7 messages"))
@@ -30,12 +30,10 @@ def _shared(features: frozenset[str]) -> frozenset[str]:
 
 
 def _features(result: CaseResult, conversation: Conversation, case: EvalCase | None) -> Iterator[str]:
+    yield from (f"calls {name}" for name in {conversation.call_at(place).name for place in conversation.calls})
     for event in conversation.events:
-        item = event.item
-        if isinstance(item, ToolCall):
-            yield f"calls {item.name}"
-        elif isinstance(item, ToolResult) and is_error(item):
-            yield f"{item.name} answers with an error"
+        if event.kind == "result" and isinstance(event.item, ToolResult) and is_error(event.item):
+            yield f"{event.item.name} answers with an error"
     turns = len(conversation.trace.invocations)
     yield f"has {next((name for most, name in _TURNS if turns <= most), 'more than 7 messages')} of the user"
     query = " ".join(invocation.query for invocation in conversation.trace.invocations[:3])

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, Place, estimate_share, first_line, name_key
+from fairtrial.analysis.failures.named_failures import (
+    NOT_A_FAILURE,
+    Place,
+    current_names,
+    estimate_share,
+    first_line,
+    name_key,
+)
 from fairtrial.records.board_event import BoardEvent
 from fairtrial.records.failure_mode import Failures
 from fairtrial.records.keys import CaseKey
@@ -39,14 +46,6 @@ class BoardCard:
     def note(self) -> str:
         """The last note of a person."""
         return next((own.note for own in reversed(self.labels.values()) if own.note), "")
-
-
-def current_names(events: Iterable[BoardEvent], name: str, at: str = "") -> str:
-    """Return the name of a mode after the changes that people made since a time. Without a time, all changes count."""
-    for event in events:
-        if event.action == "rename" and name_key(event.name) == name_key(name) and event.at >= at:
-            name = event.to
-    return name
 
 
 def sort_cards(

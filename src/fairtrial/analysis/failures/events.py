@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -33,33 +32,31 @@ class Event(NamedTuple):
     item: Step
 
 
-@dataclass(frozen=True)
 class Conversation:
-    """A trace as a list of events, in which places are indexes."""
+    """A trace as a list of events, in which places are indexes.
 
-    trace: Trace
+    `calls` are the places of the calls, and `replies` those of the replies and of the messages before them.
+    """
 
-    @cached_property
-    def events(self) -> list[Event]:
-        """All events in their order. An empty message of the user is left out."""
-        events: list[Event] = []
-        for index, invocation in enumerate(self.trace.invocations):
+    def __init__(self, trace: Trace) -> None:
+        """List the events of a trace in their order."""
+        self.trace = trace
+        self.events: list[Event] = []
+        self.calls: list[int] = []
+        self.replies: list[int] = []
+        events = self.events
+        for index, invocation in enumerate(trace.invocations):
             events.append(Event("user", index, None, invocation.user))
-            if invocation.steps:
-                events += [Event(_KINDS[type(step)], index, place, step) for place, step in enumerate(invocation.steps)]
+            for place, step in enumerate(invocation.steps or ()):
+                kind = _KINDS[type(step)]
+                if kind == "call":
+                    self.calls.append(len(events))
+                elif kind == "message":
+                    self.replies.append(len(events))
+                events.append(Event(kind, index, place, step))
             if invocation.final_response is not None:
+                self.replies.append(len(events))
                 events.append(Event("reply", index, None, invocation.final_response))
-        return events
-
-    @cached_property
-    def calls(self) -> list[int]:
-        """The places of the calls."""
-        return [place for place, event in enumerate(self.events) if event.kind == "call"]
-
-    @cached_property
-    def replies(self) -> list[int]:
-        """The places of the replies and of the messages before them."""
-        return [place for place, event in enumerate(self.events) if event.kind in ("reply", "message")]
 
     @property
     def reply_texts(self) -> list[str]:
@@ -109,7 +106,7 @@ class Conversation:
         step = None if event.step is None else event.step + 1
         return DecisiveStep(event.invocation + 1, step, event.kind, place + 1, event_text(event))
 
-    @cached_property
+    @property
     def length(self) -> int:
         """The number of characters of all texts, arguments and results."""
         total = 0

@@ -48,11 +48,12 @@ class ToolUse(NamedTuple):
 def make_guard(mode: FailureMode, tools: ToolUse, notes: Sequence[str] = ()) -> Guard:
     """Return a criterion that notices a mode. It is deterministic if the mode is about calls, the state or facts.
 
-    Otherwise it is a rubric for a judge, whose examples are `notes` of people. Raises UsageError for a mode that is not
+    Otherwise it is a rubric for a judge, whose examples are `notes` of people. So is that of a mode that only people
+    named: no rule follows from a name. Raises UsageError for a mode that is not
     about the behaviour of the agent, and for one of which neither a rule nor a note says what the agent should do.
     """
     kinds = {own.kind for own in mode.signatures}
-    if kinds <= _CALLS:
+    if kinds and kinds <= _CALLS:
         return _guard_calls(mode.signatures, kinds, tools)
     if kinds == {"hand_over"} and mode.signatures[0].tool:
         return _guard_calls(mode.signatures, {"unexpected"}, tools)
@@ -60,7 +61,7 @@ def make_guard(mode: FailureMode, tools: ToolUse, notes: Sequence[str] = ()) -> 
         keys = sorted({own.field for own in mode.signatures})
         match = {"*": "ignore"} | dict.fromkeys(keys, "exact")
         return Guard("final_state_match_v1", {"threshold": 1.0, "match": match}, judged=False)
-    if kinds <= _VALUES:
+    if kinds and kinds <= _VALUES:
         facts = sorted({own.field for own in mode.signatures if own.field in KINDS})
         has_all = not facts or not all(own.field in KINDS for own in mode.signatures)
         options = {"threshold": 1.0, "polarity": "opposed" in kinds} | ({} if has_all else {"kinds": facts})
@@ -68,6 +69,8 @@ def make_guard(mode: FailureMode, tools: ToolUse, notes: Sequence[str] = ()) -> 
     if kinds == {"claim"}:
         return Guard("facts_grounded_v1", {"threshold": 1.0}, judged=False)
     statements = list(dict.fromkeys(_STATEMENTS[kind] for kind in sorted(kinds) if kind in _STATEMENTS))
+    if not kinds:  # a mode that people named: their words are all that is known
+        statements = [f"The agent does not fail in this way: {mode.name}."]
     if not statements and "side" in kinds:
         raise UsageError(f"mode {mode.number} ({mode.name}): no criterion on the agent could notice it")
     if not statements and not notes:
@@ -75,10 +78,14 @@ def make_guard(mode: FailureMode, tools: ToolUse, notes: Sequence[str] = ()) -> 
             f"mode {mode.number} ({mode.name}): nothing says what the agent should do instead; write notes on its "
             "failures in `fairtrial view`, which become the rubric"
         )
+    return _rubric(mode, statements or ["The agent does not fail in the way that these notes describe."], notes)
+
+
+def _rubric(mode: FailureMode, statements: Sequence[str], notes: Sequence[str]) -> Guard:
+    """Return a criterion that asks a judge whether statements hold, with notes of people as examples of breaches."""
     if notes:
         examples = "; ".join(json.dumps(note, ensure_ascii=False) for note in notes)
-        own = statements or ["The agent does not fail in the way that these notes describe."]
-        statements = [f"{statement} Notes of people on replies that break this rule: {examples}." for statement in own]
+        statements = [f"{own} Notes of people on replies that break this rule: {examples}." for own in statements]
     rubrics = [
         {"rubric_id": f"mode_{mode.number}_{place}", "rubric_content": {"text_property": text}}
         for place, text in enumerate(statements, 1)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from fairtrial.records.failure_mode import NamedFailures
+from msgspec.structs import replace
+
+from fairtrial.records.board_event import BoardEvent
+from fairtrial.records.failure_mode import FailureMode, NamedFailures
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import FAILURES, Label
 from fairtrial.records.summary import Estimate
@@ -28,8 +31,13 @@ class ReadFailure(NamedTuple):
     weight: float
 
 
-def read_failures(labels: Iterable[Label], positions: Mapping[CaseKey, int]) -> dict[Place, ReadFailure]:
-    """Return the failed attempts that people labelled, with all names of all people. A person's last label counts."""
+def read_failures(
+    labels: Iterable[Label], positions: Mapping[CaseKey, int], events: Sequence[BoardEvent] = ()
+) -> dict[Place, ReadFailure]:
+    """Return the failed attempts that people labelled, with all names of all people. A person's last label counts.
+
+    Names that people changed on the board since the label count as what they are called now.
+    """
     last = {
         (label.case, label.attempt, label.author): label
         for label in labels
@@ -39,14 +47,14 @@ def read_failures(labels: Iterable[Label], positions: Mapping[CaseKey, int]) -> 
     for label in last.values():
         place = positions[label.case], label.attempt
         earlier = readings.get(place, ReadFailure(frozenset(), label.weight))
-        readings[place] = ReadFailure(earlier.names | _names(label), earlier.weight)
+        readings[place] = ReadFailure(earlier.names | _names(label, events), earlier.weight)
     return readings
 
 
-def _names(label: Label) -> frozenset[str]:
+def _names(label: Label, events: Sequence[BoardEvent]) -> frozenset[str]:
     if label.value == 0:
         return frozenset([NOT_A_FAILURE])
-    name = name_key(label.note)
+    name = name_key(current_names(events, first_line(label.note), label.at))
     return frozenset([name] if name else [])
 
 
@@ -61,13 +69,31 @@ def name_key(name: str) -> str:
     return first_line(name).casefold()
 
 
-def estimate_names(readings: Mapping[Place, ReadFailure]) -> tuple[NamedFailures, ...]:
+def current_names(events: Iterable[BoardEvent], name: str, at: str = "") -> str:
+    """Return the name of a mode after the changes that people made since a time. Without a time, all changes count."""
+    for event in events:
+        if event.action == "rename" and name_key(event.name) == name_key(name) and event.at >= at:
+            name = event.to
+    return name
+
+
+def names_of_modes(modes: Sequence[FailureMode], events: Sequence[BoardEvent]) -> dict[str, int]:
+    """Return the number of each mode by its name, by the name that people gave it on the board, and as "mode 3"."""
+    numbers = {name_key(current_names(events, mode.name)): mode.number for mode in modes}
+    numbers |= {f"mode {mode.number}": mode.number for mode in modes}
+    return numbers | {name_key(mode.name): mode.number for mode in modes}
+
+
+def estimate_names(
+    readings: Mapping[Place, ReadFailure], modes: Mapping[str, int] | None = None
+) -> tuple[NamedFailures, ...]:
     """Return the names with their estimated shares of all failures, the most frequent first.
 
-    Each share is that of Hajek (1971): the weights of the attempts with the name by the weights of all.
+    Each share is that of Hajek (1971): the weights of the attempts with the name by the weights of all. `modes` are the
+    numbers of modes by their names.
     """
     names = sorted({name for own in readings.values() for name in own.names})
-    estimates = [_estimate(name, readings) for name in names]
+    estimates = [replace(_estimate(name, readings), mode=(modes or {}).get(name)) for name in names]
     return tuple(sorted(estimates, key=lambda own: (-(own.share.value or 0.0), own.name)))
 
 

@@ -8,7 +8,7 @@ from fairtrial.analysis.failures.refusal_phrases import other_language, refuses
 from fairtrial.records.failure_mode import Signature
 from fairtrial.text.display import shorten
 from fairtrial.text.facts.fact import Fact
-from fairtrial.text.facts.fact_agreement import compare_facts
+from fairtrial.text.facts.fact_agreement import compare_facts, find_oppositions
 from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.sentences import sentences
 
@@ -40,7 +40,7 @@ def _compare_facts(reply: str, reference: str) -> tuple[Signature, str] | None:
         if finding.state == "contradicted" and finding.counterpart is not None:
             theirs, ours = fact_text(finding.fact, reference), fact_text(finding.counterpart, reply)
             return Signature("value_differs", field=finding.fact.kind), f"the reply states {ours}, expected {theirs}"
-    for item in compare_facts(reference, reply).oppositions:
+    for item in () if agreement.unread else find_oppositions(reference, reply)[0]:
         theirs, ours = reference[item.start : item.end], reply[item.other_start : item.other_end]
         reason = f"the reply says {shorten(ours, _SHOWN)!r}, and the reference {shorten(theirs, _SHOWN)!r}"
         return Signature("opposed", field=item.name), reason

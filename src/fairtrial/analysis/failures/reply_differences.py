@@ -144,6 +144,8 @@ def statement_findings(attempt: Attempt, conversation: Conversation) -> Iterator
     """
     rubrics = () if attempt.case is None else attempt.case.rubrics
     wanted_values = [value for rubric in rubrics if rubric.statement for value in numbers(rubric.statement)]
+    if not wanted_values:
+        return
     stated = {place: numbers(item_text(conversation.events[place].item)) for place in conversation.replies}
     missing = next((value for value in wanted_values if all(value not in own for own in stated.values())), None)
     if missing is None or not stated:

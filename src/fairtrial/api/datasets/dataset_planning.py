@@ -29,11 +29,12 @@ from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.data_files import find_data_files
 from fairtrial.loading.joined_spans import join_span_files, renumber
-from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
+from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.loading.shards import cut_into_shards, group_small_files
 from fairtrial.records.case import EvalSet
 from fairtrial.records.result import Criterion
 from fairtrial.system.importing import import_extra
+from fairtrial.system.paths import is_object_folder
 from fairtrial.text.display import count, visible_line
 
 _MOST_IDS = 5

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.analysis.failures.events import Conversation, item_text
 from fairtrial.analysis.failures.failure_tally import EvenSample
-from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, name_key
+from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE
 from fairtrial.analysis.failures.run_failures import FAILED
 from fairtrial.api.eval_sets.set_loading import Notes
 from fairtrial.api.execution import execute
@@ -35,7 +35,7 @@ from fairtrial.text.display import compact
 
 CRITERION = "rubric_based_multi_turn_trajectory_quality_v1"
 MOST_ASKED = 200
-"""The most failed attempts about which the judge is asked. They are owners_of_choice at equal distances."""
+"""The most failed attempts about which the judge is asked. They are taken at equal distances."""
 MOST_MODES = 9
 """The most modes about which it is asked, those with the most attempts first."""
 _NOTE = "In which way did the agent fail?"
@@ -65,7 +65,7 @@ def judge_failures(run: Run | str | Path, failures: Failures, judges: Judges) ->
             sample.add((place, own.recording.trace))
     if modes:
         failures = _name_modes(evidence, failures, modes, judges)
-    names = [own for own in failures.names if own.name != NOT_A_FAILURE and _find_mode(own.name, modes) is None]
+    names = [own for own in failures.names if own.name != NOT_A_FAILURE and own.mode is None]
     if not modes or not (sample.items or names):
         return failures if failures.judged is not None else replace(failures, judged=JudgedFailures())
     traces = [trace for _, trace in sample.items] + [_as_trace(own.name) for own in names]
@@ -77,7 +77,7 @@ def judge_failures(run: Run | str | Path, failures: Failures, judges: Judges) ->
         failures,
         failed=tuple(_assign(own, choice_of_place.get((own.position, own.attempt))) for own in failures.failed),
         modes=tuple(replace(mode, judged=counts[mode.number]) for mode in failures.modes),
-        names=tuple(_group(own, _find_mode(own.name, modes), choice_of_name.get(own.name)) for own in failures.names),
+        names=tuple(_group(own, choice_of_name.get(own.name)) for own in failures.names),
         judged=_join(failures.judged, JudgedFailures(len(sample.items), len(choice_of_place), len(names), calls)),
     )
 
@@ -124,11 +124,6 @@ def _name_modes(evidence: ModeEvidence, failures: Failures, modes: Sequence[Fail
     )
 
 
-def _find_mode(name: str, modes: Sequence[FailureMode]) -> int | None:
-    """Return the mode that a person renamed_modes by its own name or number."""
-    return next((own.number for own in modes if name in (name_key(own.name), f"mode {own.number}")), None)
-
-
 def _as_trace(note: str) -> Trace:
     return Trace((Invocation(Message(_NOTE), (), Message(note)),))
 
@@ -137,8 +132,8 @@ def _assign(failed: FailedAttempt, choice: _Choice | None) -> FailedAttempt:
     return failed if choice is None else replace(failed, judged_mode=choice.mode, judged_quote=choice.quote)
 
 
-def _group(own: NamedFailures, mode: int | None, choice: _Choice | None) -> NamedFailures:
-    return replace(own, mode=mode if choice is None else choice.mode, judged=choice is not None)
+def _group(own: NamedFailures, choice: _Choice | None) -> NamedFailures:
+    return own if choice is None else replace(own, mode=choice.mode, judged=True)
 
 
 def _ask(traces: Sequence[Trace], modes: Sequence[FailureMode], judges: Judges) -> tuple[list[_Choice | None], int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,11 +12,10 @@ from typing import Any
 from fairtrial.analysis.failures.board_columns import (
     BoardCard,
     count_agreement,
-    current_names,
     estimate_mode,
     sort_cards,
 )
-from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, first_line, name_key
+from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, current_names, first_line, name_key
 from fairtrial.api.labels.label_desk import SOURCE, check_name
 from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.errors import UsageError
@@ -58,8 +57,9 @@ class ModeBoard:
         events = self._store.board(run).events()
         changes = list(events.values())
         cards = self._cards(run, changes)
+        queued = self._probabilities(run)
         mode_names = [current_names(changes, mode.name) for mode in self._failures(run).modes]
-        columns = list(_columns(cards, changes, mode_names))
+        columns = list(_columns(cards, changes, mode_names, queued))
         several, equal, alpha = count_agreement(cards)
         labelers = sorted({author for card in cards for author in card.labels})
         return shapes.BoardView(
@@ -71,6 +71,7 @@ class ModeBoard:
             _largest_columns(columns, mode_names),
             shapes.PeopleView(labelers, several, equal, alpha),
             max(0, len(columns) - MOST_COLUMNS),
+            len(queued),
         )
 
     def state(self, run_id: str) -> Hashable:
@@ -204,11 +205,15 @@ def _with_name(name: str, earlier: Label | None) -> str:
 
 
 def _columns(
-    cards: Sequence[BoardCard], events: Sequence[BoardEvent], mode_names: Sequence[str]
+    cards: Sequence[BoardCard],
+    events: Sequence[BoardEvent],
+    mode_names: Sequence[str],
+    queued: Collection[tuple[int, int]],
 ) -> Iterator[shapes.ColumnView]:
     """Yield the modes in an order that stays: failures without a mode, the modes of `mode_names`, then those of people.
 
-    A mode of people has the place of its first mention. Failures that are none come last.
+    A mode of people has the place of its first mention. Failures that are none come last. In a column, those of a queue
+    come first, and then those that people read.
     """
     by_key: dict[str, list[BoardCard]] = {"": []}
     names = {"": "", NOT_A_FAILURE: NOT_A_FAILURE}
@@ -222,13 +227,13 @@ def _columns(
         names.setdefault(name_key(card.name), card.name)
     not_failures = by_key.pop(NOT_A_FAILURE, [])
     for key, own in [*by_key.items(), (NOT_A_FAILURE, not_failures)]:
-        ordered = sorted(own, key=lambda card: (not card.labels, card.place))
+        ordered = sorted(own, key=lambda card: (card.place not in queued, not card.labels, card.place))
         yield shapes.ColumnView(
             key,
             names[key],
             len(own),
             sum(bool(card.labels) for card in own),
-            list(map(_card, ordered[:MOST_CARDS])),
+            [_card(card, queued) for card in ordered[:MOST_CARDS]],
             sum(card.weight is not None for card in own),
             estimate_mode(cards, key),
         )
@@ -242,9 +247,15 @@ def _largest_columns(columns: Sequence[shapes.ColumnView], mode_names: Sequence[
     return [own for own in columns if own.key in largest]
 
 
-def _card(card: BoardCard) -> shapes.CardView:
+def _card(card: BoardCard, queued: Collection[tuple[int, int]]) -> shapes.CardView:
     return shapes.CardView(
-        *card.place, card.case, card.reason[:_REASON], card.note[:_REASON], len(card.labels), card.is_split
+        *card.place,
+        card.case,
+        card.reason[:_REASON],
+        card.note[:_REASON],
+        len(card.labels),
+        card.is_split,
+        card.place in queued,
     )
 
 

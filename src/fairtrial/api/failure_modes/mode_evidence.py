@@ -60,7 +60,7 @@ class ModeEvidence(Protocol):
         ...
 
     def tools(self) -> ToolUse:
-        """Return the tools that are tools."""
+        """Return the tools that the conversations and their cases name."""
         ...
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,14 @@ def notes_on(run: Run, failures: Failures, mode: FailureMode) -> tuple[str, ...]
         for label in reversed(labels)
         if (positions.get(label.case), label.attempt) in members
     )
-    return tuple(dict.fromkeys(note for note in notes if note and name_key(note) != name_key(mode.name)))[:MOST_NOTES]
+    names = _names(failures, mode)
+    return tuple(dict.fromkeys(note for note in notes if note and name_key(note) not in names))[:MOST_NOTES]
+
+
+def _names(failures: Failures, mode: FailureMode) -> set[str]:
+    """Return the names of a mode, by which people may call it. A judge's opinion on names does not count."""
+    of_people = {own.name for own in failures.names if own.mode == mode.number and not own.judged}
+    return {name_key(mode.name), f"mode {mode.number}"} | of_people
 
 
 def write_cases(run: Run | str | Path, failures: Failures, mode: FailureMode, path: Path) -> int:
@@ -119,18 +126,17 @@ def _try_guard(evidence: ModeEvidence, failures: Failures, mode: FailureMode, cr
         sensitivity=_rate(caught),
         specificity=_rate(spared),
     )
-    return _calibrate(check, mode, verdicts, readings)
+    return _calibrate(check, _names(failures, mode), verdicts, readings)
 
 
 def _calibrate(
     check: GuardCheck,
-    mode: FailureMode,
+    names: Collection[str],
     verdicts: Mapping[tuple[int, int], bool],
     readings: Mapping[tuple[int, int], ReadFailure],
 ) -> GuardCheck:
     """Return a guard with its sensitivity and specificity against people, if any of them named the mode."""
-    names = {name_key(mode.name), f"mode {mode.number}"}
-    of_mode = {place: failed for place, failed in verdicts.items() if readings[place].names & names}
+    of_mode = {place: failed for place, failed in verdicts.items() if not readings[place].names.isdisjoint(names)}
     of_other_modes = {
         place: not failed for place, failed in verdicts.items() if place not in of_mode and readings[place].names
     }

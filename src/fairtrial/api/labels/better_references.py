@@ -11,6 +11,7 @@ from fairtrial.api.eval_files import save_eval_set
 from fairtrial.api.labels.repaired_cases import repaired_cases
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError, spell
+from fairtrial.formats.adk.write import with_extra_as_metadata
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
@@ -58,7 +59,7 @@ def write_references(run: Run, path: Path) -> WrittenReferences:
             case, replaced = _apply_correction(expected.case, own)
             if not replaced and expected.position in repaired:
                 case, repairs = repaired[expected.position], repairs + 1
-            cases.append(case)
+            cases.append(with_extra_as_metadata(case))
             count += replaced
     save_eval_set(EvalSet(names[0], tuple(cases)), path)
     return WrittenReferences(count, repairs)

@@ -14,13 +14,13 @@ from fairtrial.api.calibrations import unchecked_judges
 from fairtrial.api.result_folders.dataset_cases import iter_cases
 from fairtrial.api.result_folders.dataset_tables import SCHEMA_VERSION
 from fairtrial.errors import FormatError, UsageError
-from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
+from fairtrial.system.paths import is_object_folder
 
 MANIFEST = "manifest.json"
 INPUTS = "inputs"
@@ -54,6 +54,8 @@ def local_results(folder: str | Path, tables: tuple[str, ...]) -> Iterator[Path]
     if not is_object_folder(folder):
         yield Path(folder)
         return
+    from fairtrial.loading.object_folders import ObjectFolder  # takes a third of the start of a command
+
     with TemporaryDirectory(prefix="fairtrial-results-") as copy:
         objects = ObjectFolder(str(folder))
         objects.download(Path(copy), tables)

@@ -276,5 +276,12 @@ def _app_details(about: About) -> dict[str, Json]:
 
 
 def with_extra_as_metadata(case: EvalCase) -> EvalCase:
-    """Return a case whose keys of another format stand in `metadata`, because a reader of eval sets refuses them."""
-    return msgspec.structs.replace(case, extra={"metadata": case.extra} if case.extra else None)
+    """Return a case whose keys of another format stand in `metadata`, because a reader of eval sets refuses them.
+
+    Metadata that the case has stays as it is, so that a file that is read and written again is the same.
+    """
+    extra = dict(case.extra or {})
+    metadata = extra.pop("metadata", {})
+    if extra:
+        metadata = {**metadata, **extra} if isinstance(metadata, dict) else {"metadata": metadata, **extra}
+    return msgspec.structs.replace(case, extra={"metadata": metadata} if metadata else None)

@@ -24,7 +24,7 @@ def failures_markdown(failures: Failures) -> str:
         if len(failures.modes) > _LISTED:
             lines += ["", f"… and {len(failures.modes) - _LISTED} more modes"]
         lines.append("")
-    lines += [f"- {line}" for line in summary_lines(failures)]
+    lines += [f"- {code_span(line, _NOTE)}" for line in summary_lines(failures)]
     lines += [f"- {code_span(note, _NOTE)}" for note in failures.notes]
     return "\n".join(lines) + "\n"
 

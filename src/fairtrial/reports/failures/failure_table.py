@@ -80,9 +80,11 @@ def named_lines(failures: Failures) -> Iterator[str]:
     """Yield the names that people gave to failures, each with its estimated share of all of them."""
     for own in failures.names:
         ends = interval(own.share, percent=True)
-        yield (
-            f"people: '{own.name}': {own.attempts:,} of {failures.labels:,} read; estimated {rate(own.share.value)}"
-            f"{f' ({ends})' if ends else ''} of the {count(failures.failed_attempts, 'failed attempt')}"
+        mode = f" (mode {own.mode})" if own.mode is not None and not own.judged else ""
+        yield visible_line(
+            f"people: '{own.name}'{mode}: {own.attempts:,} of {failures.labels:,} read; "
+            f"estimated {rate(own.share.value)}{f' ({ends})' if ends else ''} "
+            f"of the {count(failures.failed_attempts, 'failed attempt')}"
         )
 
 

@@ -12,7 +12,7 @@ from fairtrial.reports.views.shape import ViewShape
 class CardView(ViewShape, frozen=True):
     """A failed attempt on the board. `note` is the note of the last person, `authors` how many people read it.
 
-    `split` says that they gave it different names.
+    `split` says that they gave it different names. `queued` says that a queue of failures drew it.
     """
 
     position: int
@@ -22,6 +22,7 @@ class CardView(ViewShape, frozen=True):
     note: str = ""
     authors: int = 0
     split: bool = False
+    queued: bool = False
 
 
 class ColumnView(ViewShape, frozen=True):
@@ -55,8 +56,8 @@ class PeopleView(ViewShape, frozen=True):
 class BoardView(ViewShape, frozen=True):
     """The board of a run. `seen` is the number of its last change, which a page sends with its own change.
 
-    Of its `failures`, people read `read`, and `drawn` of these come from a queue with known probabilities. `more`
-    columns are left out.
+    Of its `failures`, people read `read`, and `drawn` of these come from a queue with known probabilities. Queues
+    of failures drew `queued`. `more` columns are left out.
     """
 
     run: str
@@ -67,6 +68,7 @@ class BoardView(ViewShape, frozen=True):
     columns: list[ColumnView]
     people: PeopleView
     more: int = 0
+    queued: int = 0
 
 
 class NoteRequest(Record, frozen=True, forbid_unknown_fields=True):

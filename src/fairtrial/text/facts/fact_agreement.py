@@ -104,12 +104,19 @@ def compare_facts(
     promises = tuple(find_promises(reply, (reference, question))) if "promise" in reader.kinds else ()
     if not polarity:
         return Agreement(findings, (), extra, promises=promises)
+    found, agreed = find_oppositions(reference, reply, names)
+    oppositions = tuple(item for item in found if not _is_complement(item, findings))
+    return Agreement(findings, oppositions, extra, agreed, promises=promises)
+
+
+def find_oppositions(
+    reference: str, reply: str, names: Sequence[frozenset[str]] = ()
+) -> tuple[tuple[Opposition, ...], bool]:
+    """Return the clauses and the names that a reply turns round, and whether a clause of both agrees."""
     clauses = compare_polarity(reference, reply)
     certain = frozenset[str]().union(*names)
     hits = replaced_names(reference, reply, certain) or exchanged_names(reference, reply, names)
-    replaced = tuple(Opposition("name", *item) for item in hits)
-    oppositions = tuple(item for item in clauses.oppositions if not _is_complement(item, findings))
-    return Agreement(findings, oppositions + replaced, extra, clauses.agreed, promises=promises)
+    return clauses.oppositions + tuple(Opposition("name", *item) for item in hits), clauses.agreed
 
 
 def _is_complement(item: Opposition, findings: Sequence[Finding]) -> bool:
