@@ -9,7 +9,15 @@ from msgspec.structs import replace
 
 from fairtrial.formats.accounting import account_beside, account_calls, with_unread
 from fairtrial.formats.chats import dialects
-from fairtrial.formats.kinds import agent_runs, evaluations, model_logs, openhands, service_logs, terminal_agents
+from fairtrial.formats.kinds import (
+    agent_runs,
+    azure_rows,
+    evaluations,
+    model_logs,
+    openhands,
+    service_logs,
+    terminal_agents,
+)
 from fairtrial.formats.kinds.kind import UNKNOWN, Conversation, Kind
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Failure, Recording
@@ -32,7 +40,7 @@ KINDS = (
         model_logs.read_conversation_items,
     ),
     Kind("ShareGPT conversations", "sharegpt.json", model_logs.is_sharegpt, model_logs.read_sharegpt),
-    Kind("Azure evaluation rows", "azure.jsonl", evaluations.is_azure, evaluations.read_azure),
+    Kind("Azure evaluation rows", "azure.jsonl", azure_rows.is_azure, azure_rows.read_azure),
     Kind("promptfoo results", "promptfoo.json", evaluations.is_promptfoo, evaluations.read_promptfoo),
     Kind("lm-eval samples", "lm-eval.jsonl", evaluations.is_lm_eval, evaluations.read_lm_eval),
     Kind("BFCL results", "bfcl.jsonl", evaluations.is_bfcl, evaluations.read_bfcl),
