@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 ASKED, REPLIED = "Where is order A-17, please?", "It left the depot this morning."
 THANKED, ANSWERED = "Thank you for the quick help.", "You are welcome, have a nice day."
@@ -227,7 +227,6 @@ ACCIDENTS: dict[str, Accident] = {
     "the message with the call is missing": without(1),
     "the result is missing": without(2),
     "the first question is missing": without(0),
-    "the first answer is missing": without(3),
     "the result stands twice": twice(2),
     "the call stands twice": twice(1),
     "the result stands before its call": swapped(1, 2),
@@ -267,17 +266,39 @@ ACCIDENTS: dict[str, Accident] = {
     "the list is in a list": lambda messages: [messages],
     "half of the messages are of OpenAI": lambda messages: [*messages[: len(messages) // 2], *openai_chat()[3:]],
 }
-"""What happens to a list of messages. Dialects whose messages are others than these six may not be changed."""
+"""What happens to a list of messages. That a text of the agent is missing cannot be known, and is not among them."""
+_ADDS = ("beside the reply", "beside the messages", "the last message is", "an unknown part")
+"""Parts of the names of accidents after which the document holds something that the dialogue does not."""
+_ORDINARY = {
+    "openai_chat": ("a call of OpenAI stands in the last message",),
+    "anthropic": ("the last message holds a part of another dialect",),
+    "gemini": ("the last message holds parts of Gemini",),
+    "vercel": (
+        *(name for name in ACCIDENTS if " is missing" in name or " stands before " in name),
+        *("the result stands twice", "the call stands after the reply", "the messages stand in the reverse order"),
+    ),
+}
+"""Accidents that are none in a dialect. Each message of Vercel's SDK is a whole turn with its call and its result."""
 
 
-def situations() -> Iterator[tuple[str, str, Any, int]]:
-    """Yield each situation: the dialect, the accident, the document, and the number of its conversations."""
+class Situation(NamedTuple):
+    """A document after an accident. `adds` says that it holds something that the dialogue does not."""
+
+    dialect: str
+    accident: str
+    document: Any
+    conversations: int
+    adds: bool
+
+
+def situations() -> Iterator[Situation]:
+    """Yield each accident in each dialect."""
     for dialect, build in DIALECTS.items():
         for name, accident in ACCIDENTS.items():
             messages = build()
-            try:
-                document = accident(copy.deepcopy(messages))
-            except IndexError:
-                continue  # fewer messages
+            if name in _ORDINARY.get(dialect, ()):
+                continue
+            document = accident(copy.deepcopy(messages))
             if document != messages:
-                yield dialect, name, document, 2 if accident is mixed_rows else 1
+                count = 2 if accident is mixed_rows else 1
+                yield Situation(dialect, name, document, count, any(part in name for part in _ADDS))
