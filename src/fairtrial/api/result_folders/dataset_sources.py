@@ -23,8 +23,6 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 
 MANIFEST = "manifest.json"
-INPUTS = "inputs"
-"""The folder inside with what was fetched or joined before it was scored."""
 FILES = ("attempts", "outcomes", "not_passed")
 """The folders inside from which the numbers of a run are computed."""
 
