@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from traffic import attempts, conversation, write_expectation, write_lines
+from turn_spans import span, write_spans
 
 from commands import fairtrial as command
 from fairtrial.api.datasets.shared_models import open_call_store
@@ -229,6 +231,42 @@ class TestOutput:
         assert done.code == 1, done.err
         summary = json.loads(list_objects(server, bucket, "out")["manifest.json"])["summary"]
         assert summary == json.loads((tmp_path / "disk" / "manifest.json").read_bytes())["summary"]
+
+    def test_late_spans_go_into_finished_results(
+        self, server: str, bucket: str, tmp_path: Path, judge: Loopback
+    ) -> None:
+        """Spans of several files are one conversation, and a late one is scored and judged again, alone."""
+        rubric = {"rubric_id": "named", "rubric_content": {"text_property": "The reply names the order."}}
+        options = {"judge_model": "openai/gpt-4o-mini", "num_samples": 1}
+        criterion = {"threshold": 0.5, "judge_model_options": options, "rubrics": [rubric]}
+        config = tmp_path / "judged.config.json"
+        config.write_text(json.dumps({"criteria": {"rubric_based_final_response_quality_v1": criterion}}))
+        write_spans(tmp_path / "spans/monday.jsonl", [span(i, f"c{i}") for i in range(1, 9)])
+        write_spans(tmp_path / "spans/tuesday.jsonl", [span(100 + i, f"c{i}") for i in range(1, 9)])
+        out = f"s3://{bucket}/late"
+        arguments: list[str | Path] = ["score", tmp_path / "spans", "--out", out, "--store", "none", "--config", config]
+        assert command(*arguments).code in (0, 1)
+        before = list_objects(server, bucket, "late")
+        asked = len(judge.requests)
+        assert "score late spans with --resume" in command(*arguments).err
+        write_spans(tmp_path / "spans/wednesday.jsonl", [span(500, "c3", "It arrived.")])
+        done = command(*arguments, "--resume")
+        assert done.code in (0, 1), done.err
+        assert "late spans: 1 conversation changed and will be scored again, for example c3" in done.err
+        after = list_objects(server, bucket, "late")
+        assert after.keys() == before.keys()
+        assert len(judge.requests) == asked + 1
+        lines = after["inputs/conversations/part-0000.jsonl"].splitlines()
+        turns = {each["case_id"]: len(each["trace"]["invocations"]) for each in map(json.loads, lines)}
+        assert turns == {f"c{i}": 3 if i == 3 else 2 for i in range(1, 9)}
+        summary = json.loads(after["manifest.json"])["run"]["config"]["dataset"]
+        assert summary["conversations"] == 8
+        command("score", tmp_path / "spans", "--out", tmp_path / "disk", "--store", "none", "--config", config)
+        disk = pq.read_table(tmp_path / "disk" / "attempts").to_pylist()
+        own = pq.read_table(pa.BufferReader(after["attempts/part-000000.parquet"])).to_pylist()
+        assert sorted(row["case_id"] for row in own) == sorted(row["case_id"] for row in disk)
+        assert {row["case_id"]: row["verdict"] for row in own} == {row["case_id"]: row["verdict"] for row in disk}
+        assert all(row["file"] == f"{out}/inputs/conversations/part-0000.jsonl" for row in own)
 
     def test_a_folder_with_objects_is_refused(self, bucket: str, config: Path) -> None:
         """Nothing of them is overwritten."""

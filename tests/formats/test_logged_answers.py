@@ -124,7 +124,7 @@ def test_rows_of_messages_come_in_the_order_of_their_time() -> None:
 
 def test_a_row_without_the_id_of_its_conversation_is_refused() -> None:
     """It belongs to one of them, and nobody knows to which."""
-    with pytest.raises(FormatError, match="/1: must be a message with 'role' and 'conversation_id'"):
+    with pytest.raises(FormatError, match="/1: must be a message with 'conversation_id'"):
         load([{"conversation_id": "a", **ASKED}, SAID], "m.json")
 
 

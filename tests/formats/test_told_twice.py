@@ -74,6 +74,25 @@ def test_events_of_codex_are_compared_with_its_items(event: dict[str, Any], reas
 
 
 @pytest.mark.parametrize(
+    ("counts", "reason"),
+    [
+        ([(10, 10), (10, 10), (25, 15)], ""),
+        ([(10, 10), (40, 15)], "the session counts 40 tokens, and its model calls 25"),
+        ([(30, 15)], "the session counts 30 tokens, and its model calls 15"),
+    ],
+    ids=["whole", "a count is missing", "the beginning is missing"],
+)
+def test_the_total_of_codex_is_compared_with_the_tokens_of_calls(counts: list[tuple[int, int]], reason: str) -> None:
+    """Each count holds the tokens of the last call and of the session. A count is often repeated."""
+    infos = [
+        {"total_token_usage": {"total_tokens": total}, "last_token_usage": {"total_tokens": last, "input_tokens": last}}
+        for total, last in counts
+    ]
+    events = [{"type": "event_msg", "payload": {"type": "token_count", "info": info}} for info in infos]
+    assert recording([*_CODEX, *events], "rollout-1.jsonl").trace.incomplete == reason
+
+
+@pytest.mark.parametrize(
     ("end", "reason"),
     [
         ({"result": "It has shipped."}, ""),

@@ -6,6 +6,7 @@ in an entry that the reader returned. The rest was not read, unless it is known.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import wraps
 from itertools import islice
@@ -13,11 +14,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from fairtrial.formats.known_keys import KNOWN_KEYS, prose_leaves
+from fairtrial.formats.known_keys import KNOWN_KEYS, KNOWN_NOTES, is_expectation, prose_leaves
 from fairtrial.formats.leaf_walk import LeafWalk, Unread, UsedValues, has_content
 from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place, pointer
-from fairtrial.formats.value_shapes import count_calls
+from fairtrial.formats.value_shapes import call_names, count_calls
 from fairtrial.records.trace import Message, ToolCall, ToolResult, Trace, incomplete_trace
 
 _Read = Callable[[dict[str, Any], Place, Diagnostics], list[Entry]]
@@ -148,6 +149,17 @@ def account_calls(source: Any, trace: Trace, reading: Diagnostics) -> None:
     told = count_calls(source)
     if told > own:
         note_unread_leaf(((), f"{told - own} of {told} calls"), reading)
+
+
+def account_calls_beside(beside: dict[str, Any], trace: Trace, at: Place, reading: Diagnostics) -> None:
+    """Note calls beside the messages of a conversation that no message makes, and that nobody says to be expected."""
+    own = Counter(call.name for invocation in (*trace.history, *trace.invocations) for call in invocation.tool_calls)
+    for key, value in beside.items():
+        if key in KNOWN_KEYS or key in KNOWN_NOTES or is_expectation(key):
+            continue
+        if Counter(call_names(value)) - own:
+            note_unread_leaf((at, key), reading)
+            break
 
 
 def trace_texts(trace: Trace) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -53,6 +54,14 @@ KNOWN_NOTES = frozenset(
     )
 )
 """Keys beside a conversation or in a case whose texts are notes for people, or settings of a request."""
+
+_EXPECTATIONS = re.compile("expect|refer|gold|ground|target|ideal|correct|truth|annotat|task|declar|definition|schema")
+"""Parts of the names under which people and benchmarks keep what should be called, or what can be called."""
+
+
+def is_expectation(key: str) -> bool:
+    """Whether a key beside a conversation names what is expected or declared, and not what happened."""
+    return _EXPECTATIONS.search(key.lower()) is not None
 
 
 _LEAST_SPACES = 3

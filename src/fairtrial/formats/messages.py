@@ -34,6 +34,7 @@ ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _PARTS = ("text", "refusal", "image_url", "input_audio", "file", "thinking")
 """The types of parts. `thinking` is Mistral's, which otherwise writes messages as OpenAI does."""
 _Step = TypeVar("_Step", Message, ToolCall, ToolResult)
+_NO_BEGINNING = "the messages begin with steps of the agent, so that the message of the user may be missing"
 _TAU_STOP = "###STOP###"
 _TAU_REWARD = "part of the reward"
 _TRAJECTORY = "TRAJECTORY_QUALITY"
@@ -112,21 +113,26 @@ def trace(
         if role in ("system", "developer"):
             texts.append(text)
         elif role == "user":
-            if user and steps:
-                invocations.append(_invocation(user, steps))
+            if steps and (user or not all(isinstance(step, Message) for step in steps)):
+                invocations.append(_invocation(user or [beginning(texts)], steps))
                 user, steps = [], []
-            elif not user and all(isinstance(step, Message) for step in steps):
+            elif not user:
                 opening, steps = tuple(step for step in steps if isinstance(step, Message)), []
             user.append(_user_message(message, text, place, reading))
         else:
             own_steps = steps_in(message, role, text, place, reading, names)
             steps += own_steps if is_plain(message) else _account_steps(message, own_steps, place, reading)
     if user or steps:
-        invocations.append(_invocation(user or [Message("")], steps))
+        invocations.append(_invocation(user or [beginning(texts)], steps))
     agent = AgentDetails("assistant", "\n".join(texts), declarations)
     if invocations and (texts or declarations):
         invocations[0] = msgspec.structs.replace(invocations[0], about=About((agent,)))
     return Trace(tuple(invocations), opening=opening)
+
+
+def beginning(instructions: list[str]) -> Message:
+    """Return the message of the user before steps that begin a conversation. Instructions alone may begin it, too."""
+    return Message("", withheld="" if any(instructions) else _NO_BEGINNING)
 
 
 def _user_message(message: dict[str, Any], text: str, at: Place, reading: Diagnostics) -> Message:

@@ -356,7 +356,7 @@ def _by_hand(items: list[Any], first: Any, reading: Diagnostics, stem: str) -> L
             cases = [legacy.case(item, ((), i), reading) for i, item in enumerate(items)]
             check_unique(cases, (), "name", reading)
             return Loaded(path, "eval set (old list form)", EvalSet(stem, tuple(cases)))
-        if message_rows.is_row(first):
+        if message_rows.are_rows(items):
             return Loaded(path, message_rows.KIND, recordings=message_rows.read_rows(items, reading))
         if dialects.is_message(first):
             return _messages(items, reading, stem)

@@ -36,15 +36,22 @@ def holds_messages(value: Any, depth: int = _DEPTH) -> bool:
     return any(_inner(value, depth, _is_message))
 
 
-def count_calls(value: Any, depth: int = 12) -> int:
+def count_calls(value: Any) -> int:
     """Return the number of calls in a value. Calls inside a call are not counted."""
+    return sum(1 for _ in call_names(value))
+
+
+def call_names(value: Any, depth: int = 12) -> Iterator[str]:
+    """Yield the names of the calls in a value. Calls inside a call are left out."""
     if isinstance(value, dict):
         if _is_call(value):
-            return 1
-        inner = list(value.values())
-    else:
-        inner = value if isinstance(value, list) else []
-    return sum(count_calls(item, depth - 1) for item in inner) if depth else 0
+            inner = value.get("function")
+            names = inner if isinstance(inner, dict) else value
+            yield next((names[key] for key in _NAMES if isinstance(names.get(key), str) and names[key]), "")
+            return
+        value = list(value.values())
+    for item in value if depth and isinstance(value, list) else ():
+        yield from call_names(item, depth - 1)
 
 
 def holds_cases(value: Any) -> bool:

@@ -25,6 +25,7 @@ from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import LargeFile, large_file
 from fairtrial.loading import shards as shard_cutting
 from fairtrial.loading.data_files import is_url, open_data_file
+from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.loading.shards import Shard, group_small_files
 from fairtrial.loading.span_spool import SpanSpool
 from fairtrial.records.attempt import Recording
@@ -35,6 +36,8 @@ _MOST_PARTS = 256
 """So many parts are open at once."""
 _PEEK = 256 << 10
 """So many bytes of an object are read to see whether it may hold spans."""
+INPUTS = "inputs"
+"""The folder inside the results with what was fetched or joined before it was scored."""
 _FOLDER = "conversations"
 _COUNT = "parts"
 
@@ -74,6 +77,21 @@ def join_span_files(shards: Sequence[Shard], folder: Path, options: TraceOptions
         reading = Diagnostics(str(folder))
         conversations = spool.read_recordings(reading)
     return _write(conversations, folder / _FOLDER, size, reading, frozenset(paths))
+
+
+def join_into_objects(shards: Sequence[Shard], objects: ObjectFolder, options: TraceOptions) -> JoinedSpans | None:
+    """Return the same conversations, with their parts in a folder of an object store, from which workers read them."""
+    with TemporaryDirectory(prefix="fairtrial-inputs-") as name:
+        objects.download(Path(name), [INPUTS])
+        joined = join_span_files(shards, Path(name) / INPUTS, options)
+        if joined is None:
+            return None
+        objects.upload(Path(name), f"{INPUTS}/{_FOLDER}/*")
+        parts = (
+            replace(shard, path=objects.url_of(f"{INPUTS}/{_FOLDER}/{Path(shard.path).name}"))
+            for shard in joined.shards
+        )
+        return replace(joined, shards=tuple(parts))
 
 
 def _spans_in(shard: Shard, copies: Path) -> LargeFile | None:

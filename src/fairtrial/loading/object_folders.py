@@ -23,6 +23,11 @@ class ObjectFolder(Record, frozen=True):
 
     url: str
 
+    def url_of(self, name: str) -> str:
+        """Return the URL of an object, with the options of the folder's."""
+        url, mark, options = self.url.partition("?")
+        return f"{url.rstrip('/')}/{name}{mark}{options}"
+
     def names(self, under: str = "") -> list[str]:
         """Return the names of all objects, or of those under a folder inside, in order."""
         fs: Any = import_extra("pyarrow.fs", "parquet")
@@ -90,6 +95,11 @@ class ObjectFolder(Record, frozen=True):
         """Remove a folder inside with its objects."""
         system, root = self._open()
         self._do(lambda: system.delete_dir(f"{root}/{inner}"))
+
+    def remove_object(self, name: str) -> None:
+        """Remove an object."""
+        system, root = self._open()
+        self._do(lambda: system.delete_file(f"{root}/{name}"))
 
     def _open(self) -> tuple[Any, str]:
         system, path = open_file_system(self.url)

@@ -40,7 +40,7 @@ def _compare_facts(reply: str, reference: str) -> tuple[Signature, str] | None:
         if finding.state == "contradicted" and finding.counterpart is not None:
             theirs, ours = fact_text(finding.fact, reference), fact_text(finding.counterpart, reply)
             return Signature("value_differs", field=finding.fact.kind), f"the reply states {ours}, expected {theirs}"
-    for item in () if agreement.unread else find_oppositions(reference, reply)[0]:
+    for item in () if agreement.unread else find_oppositions(reference, reply, agreement.findings)[0]:
         theirs, ours = reference[item.start : item.end], reply[item.other_start : item.other_end]
         reason = f"the reply says {shorten(ours, _SHOWN)!r}, and the reference {shorten(theirs, _SHOWN)!r}"
         return Signature("opposed", field=item.name), reason

@@ -12,6 +12,7 @@ from fairtrial import loading
 from fairtrial.api.arguments import check_match, check_share
 from fairtrial.api.datasets.dataset_options import DatasetOptions
 from fairtrial.api.datasets.dataset_scoring import LOG, DatasetPlan
+from fairtrial.api.datasets.object_log import BEGUN, check_own
 from fairtrial.api.datasets.shard_scoring import ShardScorer
 from fairtrial.api.datasets.shared_models import BATCHES
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
@@ -20,7 +21,7 @@ from fairtrial.api.labels.run_labels import label_info
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.plan_options import READ, ReadOptions
 from fairtrial.api.planning import run_info
-from fairtrial.api.result_folders.dataset_sources import INPUTS, MANIFEST
+from fairtrial.api.result_folders.dataset_sources import MANIFEST
 from fairtrial.api.result_folders.dataset_tables import folder_tables
 from fairtrial.api.run_batches import check_canaries
 from fairtrial.api.score_planning import check_picklable
@@ -28,8 +29,8 @@ from fairtrial.batch.executors import Executor, InProcess
 from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.data_files import find_data_files
-from fairtrial.loading.joined_spans import join_span_files, renumber
-from fairtrial.loading.object_folders import ObjectFolder
+from fairtrial.loading.joined_spans import INPUTS, join_into_objects, join_span_files, renumber
+from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
 from fairtrial.loading.shards import cut_into_shards, group_small_files
 from fairtrial.records.case import EvalSet
 from fairtrial.records.result import Criterion
@@ -59,7 +60,7 @@ def plan_dataset(
     check_share(max_incomplete=reading.max_incomplete)
     judges = judges or Judges()
     objects = ObjectFolder(str(folder)) if is_object_folder(folder) else None
-    is_finished = objects is not None and MANIFEST in objects.names()
+    names = objects.names() if objects is not None else []
     url, folder = folder, Path() if objects is not None else Path(folder)
     _check_batches(folder, judges, objects)
     options.check()
@@ -74,8 +75,10 @@ def plan_dataset(
             f"case may be in several strata; use {spell('sample')}"
         )
     # A log beside the results says that the run read spans, of which some may come late.
-    may_go_on = objects is None and (folder / LOG).exists()
-    if is_finished or (objects is None and (folder / MANIFEST).exists() and not may_go_on):
+    is_finished, has_log = (folder / MANIFEST).exists(), (folder / LOG).exists()
+    if objects is not None:
+        is_finished, has_log = MANIFEST in names, BEGUN in names
+    if is_finished and not has_log:
         raise UsageError(f"{url}: holds the results of a finished run; give another folder")
     notes: list[str] = []
     loaded_sets, set_notes = load_dataset_sets(eval_set, criteria, reading, judges)
@@ -85,7 +88,11 @@ def plan_dataset(
         check_picklable(criterion, spell("out"))
     files = tuple(find_data_files(paths))
     shards = tuple(cut_into_shards(files, options.columns, notes.append))
-    joined = None if objects is not None else join_span_files(shards, folder / INPUTS, reading.traces)
+    if objects is None:
+        joined = join_span_files(shards, folder / INPUTS, reading.traces)
+    else:
+        check_own(objects)
+        joined = join_into_objects(shards, objects, reading.traces)
     if joined is None:
         shards = tuple(group_small_files(shards))
     else:

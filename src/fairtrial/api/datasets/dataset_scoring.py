@@ -96,19 +96,25 @@ class DatasetPlan:
         If the calls of judges go into batches, all of them are asked first. `on_batch` receives what happens to them.
         Raises UsageError if too many conversations are refused. The folder can then be resumed with another limit.
         """
-        if self.scorer.objects is None:
-            manifest = self.folder / MANIFEST
-            if manifest.exists() and not resume:
-                raise UsageError(
-                    f"{self.folder}: holds the results of a finished run; give another folder, or score late spans "
-                    f"with {spell('resume')}"
-                )
+        objects = self.scorer.objects
+        names = () if objects is None else objects.names()
+        manifest = self.folder / MANIFEST
+        if (manifest.exists() if objects is None else MANIFEST in names) and not resume:
+            raise UsageError(
+                f"{self.location}: holds the results of a finished run; give another folder, or score late spans "
+                f"with {spell('resume')}"
+            )
+        if objects is None:
             manifest.unlink(missing_ok=True)
             self.folder.mkdir(parents=True, exist_ok=True)
             return self.run_logged(ShardLog(self.folder / LOG, ShardReport), store, on_shard, on_batch, resume=resume)
         with TemporaryDirectory(prefix="fairtrial-out-") as name:
+            if MANIFEST in names:
+                objects.remove_object(MANIFEST)
+            if KEPT_CALLS in names:
+                (Path(name) / KEPT_CALLS).write_bytes(*objects.read_each([KEPT_CALLS]))
             plan = replace(self, folder=Path(name), scorer=replace(self.scorer, folder=Path(name)))
-            return plan.run_logged(ObjectLog(self.scorer.objects), store, on_shard, on_batch, resume=resume)
+            return plan.run_logged(ObjectLog(objects), store, on_shard, on_batch, resume=resume)
 
     @property
     def location(self) -> str:

@@ -7,12 +7,21 @@ import msgspec
 from fairtrial.api.datasets.shard_report import ShardReport
 from fairtrial.batch.shard_log import check_same
 from fairtrial.errors import UsageError, spell
+from fairtrial.loading.joined_spans import INPUTS
 from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json
 
 _PROGRESS = "progress"
-_BEGUN = f"{_PROGRESS}/begun.json"
+BEGUN = f"{_PROGRESS}/begun.json"
+"""The object that says that a run has begun, and that it is not finished or may go on."""
+
+
+def check_own(objects: ObjectFolder) -> None:
+    """Raise UsageError if a folder in an object store holds something else than a run, or than its joined inputs."""
+    names = objects.names()
+    if BEGUN not in names and any(not name.startswith(f"{INPUTS}/") for name in names):
+        raise UsageError(f"{objects.url}: holds objects that do not belong to this run; give an empty folder")
 
 
 class ObjectLog:
@@ -32,19 +41,18 @@ class ObjectLog:
         anything.
         """
         url, names = self._folder.url, self._folder.names(_PROGRESS)
-        exists = _BEGUN in names
+        exists = BEGUN in names
         if exists and not resume:
             raise UsageError(f"{url}: holds an unfinished run; go on with {spell('resume')}, or give another folder")
         if resume and not exists:
             raise UsageError(f"{url}: holds no unfinished run that {spell('resume')} could continue")
         if exists:
-            head, *entries = self._folder.read_each([_BEGUN, *(name for name in names if name != _BEGUN)])
+            head, *entries = self._folder.read_each([BEGUN, *(name for name in names if name != BEGUN)])
             earlier = msgspec.json.decode(head)
             check_same(earlier["work"], work)
             return earlier["begun"], [json_decoder(ShardReport).decode(entry) for entry in entries]
-        if self._folder.names():
-            raise UsageError(f"{url}: holds objects that do not belong to this run; give an empty folder")
-        self._folder.write(_BEGUN, msgspec.json.encode({"work": work, "begun": begun}))
+        check_own(self._folder)
+        self._folder.write(BEGUN, msgspec.json.encode({"work": work, "begun": begun}))
         return msgspec.to_builtins(begun), []
 
     def add(self, entry: ShardReport) -> None:

@@ -23,8 +23,6 @@ from fairtrial.records.summary import Summary
 from fairtrial.system.paths import is_object_folder
 
 MANIFEST = "manifest.json"
-INPUTS = "inputs"
-"""The folder inside with what was fetched or joined before it was scored."""
 FILES = ("attempts", "outcomes", "not_passed")
 """The folders inside from which the numbers of a run are computed."""
 

@@ -10,8 +10,9 @@ from fairtrial.formats.accounting import note_unread_leaf, with_unread
 from fairtrial.formats.adk import content
 from fairtrial.formats.known_keys import prose_leaves
 from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.record_order import find_disorder
 from fairtrial.records.attempt import Recording
-from fairtrial.records.trace import Invocation, Message, Step, Trace, Usage, split_reply
+from fairtrial.records.trace import Invocation, Message, Step, Trace, Usage, incomplete_trace, split_reply
 
 _KNOWN = frozenset(
     spellings(
@@ -43,7 +44,8 @@ def recording(raw: Any, reading: Diagnostics, *, stem: str) -> Recording:
     fields, extra = reading.fields(raw, SESSION, (), open_ended=True)
     invocations: list[Invocation] = []
     group: list[tuple[int, dict[str, Any]]] = []
-    for i, event in enumerate(reading.array(fields, "events", ())):
+    events = reading.array(fields, "events", ())
+    for i, event in enumerate(events):
         if type(event) is not dict:
             reading.wrong_type((((), "events"), i), "an object", event)
             continue
@@ -58,7 +60,7 @@ def recording(raw: Any, reading: Diagnostics, *, stem: str) -> Recording:
         invocations.append(_invocation(group, reading))
     session_id = reading.text(fields, "id", (), stem)
     trace = Trace(tuple(invocations), session_id, reading.mapping(fields, "state", ()), extra=extra)
-    return Recording(session_id, with_unread(trace, reading))
+    return Recording(session_id, incomplete_trace(with_unread(trace, reading), find_disorder(events)))
 
 
 def _account(event: dict[str, Any], at: Place, reading: Diagnostics) -> None:

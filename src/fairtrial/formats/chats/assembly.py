@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
-from fairtrial.formats.messages import read_response
+from fairtrial.formats.messages import beginning, read_response
 from fairtrial.formats.number_range import is_in_range
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import has_failed
@@ -59,7 +59,7 @@ def assemble(entries: Iterable[Entry], instructions: str, declarations: tuple[di
         opening = tuple(step for step in before.steps if isinstance(step, Message))
     elif before.steps or before.usages:
         turns = [before, *turns]
-    invocations = [_invocation(turn, names) for turn in turns]
+    invocations = [_invocation(turn, names, texts) for turn in turns]
     if invocations and (texts or declarations):
         about = About((AgentDetails("assistant", "\n".join(texts), declarations),))
         invocations[0] = replace(invocations[0], about=about)
@@ -108,9 +108,9 @@ def with_name(step: Step, names: dict[str, str]) -> Step:
     return step
 
 
-def _invocation(turn: TurnEntries, names: dict[str, str]) -> Invocation:
+def _invocation(turn: TurnEntries, names: dict[str, str], instructions: list[str]) -> Invocation:
     before, reply = split_reply([with_name(step, names) for step in turn.steps])
-    user = one_message(turn.messages) if turn.messages else Message("")
+    user = one_message(turn.messages) if turn.messages else beginning(instructions)
     return Invocation(user, before, reply, usages=tuple(turn.usages) or None)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import msgspec
 
 from fairtrial.formats import messages
-from fairtrial.formats.accounting import account_beside, with_unread
+from fairtrial.formats.accounting import account_beside, account_calls_beside, with_unread
 from fairtrial.formats.chats.anthropic_messages import ANTHROPIC
 from fairtrial.formats.chats.assembly import (
     Dialect,
@@ -40,7 +41,7 @@ from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.message_entries import UserMessage
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
-from fairtrial.records.trace import Trace
+from fairtrial.records.trace import Trace, incomplete_trace
 
 _DIALECTS = (PYDANTIC_AI, OTEL, LANGCHAIN, RESPONSES, GEMINI, VERCEL_AI, ANTHROPIC, BEDROCK)
 _LISTS = ("messages", "contents", "input")
@@ -136,10 +137,19 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
         session = assemble(entries, instructions, declarations)
     if extra:
         account_beside(extra, session, at, reading)
+        account_calls_beside(extra, session, at, reading)
     session = with_completions(with_calls_of_results(_with_exported(session, own)))
-    session = with_unread(session, reading)
+    session = incomplete_trace(with_unread(session, reading), _find_repetition(raw))
     trace = msgspec.structs.replace(session, session_id=name, extra=extra or None, reward=reward)
     return without_secrets(Recording(name, trace), reading)
+
+
+def _find_repetition(raw: list[Any]) -> str:
+    """Return the reason if a message with an id stands twice, one behind the other."""
+    for i, (message, following) in enumerate(pairwise(raw), 1):
+        if type(message) is dict and message.get("id") is not None and message == following:
+            return f"/{i} repeats the message before it"
+    return ""
 
 
 def _with_turns_of_users(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairtrial.formats import messages
-from fairtrial.formats.chats.dialects import conversation
+from fairtrial.formats.chats.dialects import conversation, is_message
 from fairtrial.formats.jsontext import decode_text
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
@@ -20,9 +20,16 @@ _ORDER = ("message_index", "turn_index", "position", "seq", "sequence", "created
 _JSON_COLUMNS = ("tool_calls", "content", "parts")
 
 
-def is_row(value: Any) -> bool:
-    """Whether a value is a message that names its conversation."""
-    return messages.is_message(value) and _id_column(value) != ""
+def are_rows(items: list[Any]) -> bool:
+    """Whether the first item is a message that names its conversation.
+
+    Some frameworks write the id into each message. A list of one conversation is then an ordinary list of messages.
+    """
+    first = items[0] if items else None
+    if not isinstance(first, dict) or not is_message(first) or not (column := _id_column(first)):
+        return False
+    ids = {str(item.get(column)) for item in items if isinstance(item, dict)}
+    return messages.is_message(first) or len(ids) > 1
 
 
 def _id_column(row: dict[str, Any]) -> str:
@@ -34,10 +41,10 @@ def read_rows(rows: list[Any], reading: Diagnostics) -> tuple[Recording, ...]:
     column = _id_column(rows[0])
     groups: dict[str, list[dict[str, Any]]] = {}
     for i, row in enumerate(rows):
-        if messages.is_message(row) and isinstance(row.get(column), str | int):
+        if is_message(row) and isinstance(row.get(column), str | int):
             groups.setdefault(str(row[column]), []).append(_message(row))
         else:
-            reading.wrong_type(((), i), f"a message with 'role' and {column!r}, as the first row is", row)
+            reading.wrong_type(((), i), f"a message with {column!r}, as the first row is", row)
     return tuple(conversation(_in_order(group), ((), name), reading, name=name) for name, group in groups.items())
 
 

@@ -1,12 +1,13 @@
-"""Recover calls from tool results without a call. A result proves a call, so that none of them may vanish."""
+"""Compare calls with their results. A result proves a call, so that none of them may vanish, or count twice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from fairtrial.records.trace import Step, ToolCall, ToolResult, Trace, incomplete_trace
+from fairtrial.records.trace import Invocation, Step, ToolCall, ToolResult, Trace, incomplete_trace
 
 _NO_CALL = "the messages hold the result of the call, and not the call"
 
@@ -14,26 +15,40 @@ _NO_CALL = "the messages hold the result of the call, and not the call"
 def with_calls_of_results(trace: Trace) -> Trace:
     """Return a trace with a call before each result whose call is missing. Its arguments are withheld.
 
-    If the result does not name its tool, the trace is incomplete instead.
+    If the result does not name its tool, or its call comes later, the trace is incomplete instead. So it is if the same
+    call stands twice in an invocation, with one result: then one of them may be a copy.
     """
     if _are_complete(trace):
         return trace
-    calls = _Calls()
+    calls = _Calls(step.id for invocation in trace.invocations for step in invocation.tool_calls)
     invocations = tuple(
         invocation
         if invocation.steps is None
         else replace(invocation, steps=tuple(with_call for step in invocation.steps for with_call in calls.read(step)))
         for invocation in trace.invocations
     )
-    return incomplete_trace(replace(trace, invocations=invocations), calls.problem)
+    problem = calls.problem or next(filter(None, map(_find_copy, trace.invocations)), "")
+    return incomplete_trace(replace(trace, invocations=invocations), problem)
+
+
+def _find_copy(invocation: Invocation) -> str:
+    """Return the reason if a call stands twice, and its result does not."""
+    counts = Counter((step.id, step.name, repr(step.args)) for step in invocation.tool_calls if step.id)
+    if len(counts) == len(invocation.tool_calls):
+        return ""
+    results = Counter(step.id for step in invocation.steps or () if isinstance(step, ToolResult))
+    copied = next((call[0] for call, count in counts.items() if count > max(1, results[call[0]])), "")
+    return f"the call {copied} stands twice" if copied else ""
 
 
 def _are_complete(trace: Trace) -> bool:
-    """Whether each result has the id of a call before it, as in most messages."""
+    """Whether each result has the id of a call before it, and each call its own, as in most messages."""
     ids: set[str] = set()
     for invocation in trace.invocations:
         for step in invocation.steps or ():
             if type(step) is ToolCall:
+                if step.id and step.id in ids:
+                    return False
                 ids.add(step.id)
             elif type(step) is ToolResult and not (step.id and step.id in ids):
                 return False
@@ -41,10 +56,14 @@ def _are_complete(trace: Trace) -> bool:
 
 
 class _Calls:
-    """The calls that were read so far. `problem` says which result names neither its call nor its tool."""
+    """The calls that were read so far, of those with some ids.
 
-    def __init__(self) -> None:
+    `problem` says which result stands before its call, or names neither its call nor its tool.
+    """
+
+    def __init__(self, ids: Iterable[str]) -> None:
         self.problem = ""
+        self._all_ids = set(filter(None, ids))
         self._ids: set[str] = set()
         self._waiting_ids: set[str] = set()
         self._waiting_without_id = 0
@@ -58,7 +77,9 @@ class _Calls:
             else:
                 self._waiting_without_id += 1
         elif isinstance(step, ToolResult) and not self._answers(step.id):
-            if step.name:
+            if step.id in self._all_ids:
+                self.problem = self.problem or f"the result {step.id} stands before its call"
+            elif step.name:
                 yield ToolCall(step.name, id=step.id, author=step.author, withheld=_NO_CALL)
             else:
                 self.problem = self.problem or f"the result {step.id or 'of a tool'} stands without its call"

@@ -17,9 +17,10 @@ from fairtrial.formats.chats.assembly import (
 )
 from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.record_order import find_disorder
 from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.records.attempt import Failure, Recording
-from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult, Trace, Usage
+from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult, Trace, Usage, incomplete_trace
 from fairtrial.text.display import count
 
 KIND = "Claude Code session"
@@ -82,12 +83,14 @@ def read_session(
     sidechains = [line for line in messages if line.fields.get("isSidechain") is True]
     if not main:  # the file of an agent, given alone
         main, sidechains = sidechains, []
+    disorder = find_disorder(line.fields for line in messages) or _find_gap(main, messages)
     agents = _Agents(sidechains, messages, reading)
     recordings: list[Recording] = []
     for number, branch in enumerate(_branches(main)):
         session = next((text_at(line.fields, "sessionId") for line in reversed(branch)), "") or stem
         name = session if number == 0 else f"{session}-branch-{number}"
-        recordings.append(_recording(branch, name, session, agents, reading))
+        recording = _recording(branch, name, session, agents, reading)
+        recordings.append(replace(recording, trace=incomplete_trace(recording.trace, disorder)))
     if agents.groups:
         reading.warning((), f"left out {count(len(agents.groups), 'agent')} of tools without a call in this file")
     abandoned = tuple(recordings[1:])
@@ -100,6 +103,16 @@ def read_session(
             "with --branches all, each branch is a recording",
         )
     return tuple(recordings[:1]), abandoned
+
+
+def _find_gap(main: Sequence[_Line], lines: Sequence[_Line]) -> str:
+    """Return the reason if a line follows one that is missing, or that stands behind it."""
+    places = {line.id: line.place for line in lines}
+    for line in main:
+        parent = text_at(line.fields, "parentUuid")
+        if parent and places.get(parent, line.place) >= line.place:
+            return f"/{line.place}/parentUuid names no line before it"
+    return ""
 
 
 def _own_turns(branch: Recording, main: Recording) -> int:

@@ -84,7 +84,8 @@ def read_session(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recor
     if broken and invocations:
         invocations[-1] = replace(invocations[-1], final_response=None)
     trace = _with_instructions(with_durations(Trace(tuple(invocations))), "\n".join(filter(None, instructions)))
-    trace = incomplete_trace(with_unread(trace, reading), _find_lost(trace, items) if turns.turns else "")
+    lost = _find_lost(trace, items) or turns.find_lost_tokens() if turns.turns else ""
+    trace = incomplete_trace(with_unread(trace, reading), lost)
     name = text_at(meta, "id") or stem
     extra = {key: meta[key] for key in ("cwd", "cli_version", "originator", "git") if meta.get(key)}
     trace = replace(trace, session_id=name, extra=extra or None, broken=broken)
@@ -156,6 +157,7 @@ class _Turns:
         self._reading = reading
         self._model = ""
         self._totals: Json = None
+        self._counted = 0
         payloads = [(line.get("type"), object_at(line, "payload")) for line in lines]
         self._turn_ids = {text_at(payload, "turn_id") for kind, payload in payloads if kind == "turn_context"} - {""}
         events = [payload for kind, payload in payloads if kind == "event_msg"]
@@ -221,7 +223,15 @@ class _Turns:
             info = object_at(payload, "info")
             if info and info.get("total_token_usage") != self._totals:  # the same count is often repeated
                 self._totals = info.get("total_token_usage")
+                self._counted += number_at(object_at(info, "last_token_usage"), "total_tokens") or 0
                 self._add_usage(object_at(info, "last_token_usage"))
+
+    def find_lost_tokens(self) -> str:
+        """Return the reason if the session counts more tokens than its model calls have, or an empty text."""
+        total = number_at(self._totals, "total_tokens") if isinstance(self._totals, dict) else None
+        if total is None or total <= self._counted:
+            return ""
+        return f"the session counts {total} tokens, and its model calls {self._counted}"
 
     def _add_usage(self, usage: dict[str, Any]) -> None:
         self._turn("").entries.append(_usage(usage, self._model))

@@ -1,8 +1,8 @@
-"""Results and data sets of evaluations: promptfoo, lm-eval, Azure AI evaluation, BFCL and CrewAI."""
+"""Results and data sets of evaluations: promptfoo, lm-eval, BFCL and CrewAI."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from fairtrial.formats.chats.assembly import object_at, text_at
@@ -13,7 +13,6 @@ from fairtrial.formats.kinds.kind import (
     first_dict,
     function_call,
     objects,
-    result_message,
     text_message,
 )
 
@@ -53,11 +52,12 @@ def _promptfoo_answer(output: Any) -> dict[str, Any]:
 
 
 def _prompt_messages(raw: Any) -> list[Any]:
-    """Return the messages in a prompt: a text, a list, or JSON of messages."""
-    messages = decode_value(raw)
+    """Return the messages in a prompt: a text, a list, JSON of messages, or a list of this JSON, as lm-eval has it."""
+    text = raw[0] if isinstance(raw, list) and len(raw) == 1 and isinstance(raw[0], str) else raw
+    messages = decode_value(text)
     if isinstance(messages, list) and all(isinstance(message, dict) and "role" in message for message in messages):
         return list(messages)
-    return [text_message("user", raw)]
+    return [text_message("user", text)]
 
 
 def is_lm_eval(values: list[Any]) -> bool:
@@ -66,58 +66,35 @@ def is_lm_eval(values: list[Any]) -> bool:
 
 
 def read_lm_eval(values: list[Any]) -> Iterator[Conversation]:
-    """Yield a conversation for each sample: the prompt, and the first response."""
+    """Yield a conversation for each generated response. Several responses are attempts at one case.
+
+    A sample has a row for each filter, which repeats its responses. Likelihoods of given texts are no replies.
+    """
+    seen: dict[str, tuple[Any, Any]] = {}
     for row in objects(values):
-        arguments = row["arguments"]
-        if isinstance(arguments, dict):
-            prompt = next(iter(object_at(arguments, next(iter(arguments), "")).values()), "")
-        else:
-            first = arguments[0] if isinstance(arguments, list) and arguments else None
-            prompt = first[0] if isinstance(first, list) and first else ""
-        reply = row["resps"]
-        while isinstance(reply, list) and reply:
-            reply = reply[0]
-        # A choice by likelihood has numbers, and no reply.
-        text = reply if isinstance(reply, str) else None
-        messages = [*_prompt_messages(prompt), text_message("assistant", text)]
-        yield Conversation(str(row["doc_id"]), messages, [prompt, text], keeps_calls=False)
+        name, responses = str(row["doc_id"]), row["resps"]
+        own_filter, earlier = seen.setdefault(name, (row.get("filter"), responses))
+        if row.get("filter") != own_filter and responses == earlier:
+            continue
+        requests = [list(_values(request)) for request in _values(row["arguments"])]
+        is_whole = isinstance(responses, list) and len(responses) == len(requests)
+        for i, request in enumerate(requests or [[""]]):
+            is_generated = len(request) > 1 and isinstance(request[1], dict)
+            if not is_generated and i:
+                break  # the next text to which the likelihood belongs
+            texts = _values(responses[i]) if is_generated and is_whole else ()
+            for text in list(texts) or [None]:
+                reply = text if isinstance(text, str) else None
+                messages = [*_prompt_messages(request[0] if request else ""), text_message("assistant", reply)]
+                own = f"{name}-{i}" if is_generated and len(requests) > 1 else name
+                yield Conversation(own, messages, [request[:1], reply], keeps_calls=False)
 
 
-def is_azure(values: list[Any]) -> bool:
-    """Whether a row holds messages as `query` and `response`, as Azure's evaluators of agents take them."""
-    top = first_dict(values)
-    is_asked = isinstance(top.get("query"), str) or _are_messages(top.get("query"))
-    return is_asked and _are_messages(top.get("response"))
-
-
-def _are_messages(value: Any) -> bool:
-    return isinstance(value, list) and "role" in first_dict(value)
-
-
-def read_azure(values: list[Any]) -> Iterator[Conversation]:
-    """Yield a conversation for each row."""
-    for i, row in enumerate(objects(values), 1):
-        questions = row.get("query")
-        questions = [{"role": "user", "content": questions}] if isinstance(questions, str) else questions or []
-        both = [*questions, *(row.get("response") or [])]
-        messages = [entry for message in objects(both) for entry in _azure_message(message)]
-        yield Conversation(str(row.get("id") or f"row-{i}"), messages, both)
-
-
-def _azure_message(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    parts = message.get("content")
-    for part in objects(parts):
-        inner = object_at(part, "tool_call") or part
-        if part.get("type") == "tool_call":
-            yield call_message(
-                [function_call(inner.get("tool_call_id") or inner.get("id"), inner.get("name"), inner.get("arguments"))]
-            )
-        elif part.get("type") == "tool_result":
-            yield result_message(message.get("tool_call_id"), part.get("tool_result", part.get("content")))
-        else:
-            yield text_message(text_at(message, "role"), part.get("text"))
-    if not isinstance(parts, list):
-        yield text_message(text_at(message, "role"), parts)
+def _values(value: Any) -> Collection[Any]:
+    """Return the values of an object, the items of a list, or the value itself."""
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else [value]
 
 
 def is_crewai(values: list[Any]) -> bool:

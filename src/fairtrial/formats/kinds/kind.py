@@ -33,13 +33,15 @@ class Conversation(NamedTuple):
 class Kind(NamedTuple):
     """A kind of log: its name, its sample, the values that it knows, and the conversations in them.
 
-    The values are the lines of JSON lines, the items of an array, or a document alone.
+    The values are the lines of JSON lines, the items of an array, or a document alone. `in_order` says that they are
+    the records of a conversation, each once and in the order of their times.
     """
 
     name: str
     sample: str
     is_kind: Callable[[list[Any]], bool]
     read: Callable[[list[Any]], Iterable[Conversation]]
+    in_order: bool = False
 
 
 def first_dict(values: Any) -> dict[str, Any]:

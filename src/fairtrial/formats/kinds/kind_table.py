@@ -9,19 +9,37 @@ from msgspec.structs import replace
 
 from fairtrial.formats.accounting import account_beside, account_calls, with_unread
 from fairtrial.formats.chats import dialects
-from fairtrial.formats.kinds import agent_runs, evaluations, model_logs, openhands, service_logs, terminal_agents
+from fairtrial.formats.kinds import (
+    agent_runs,
+    azure_rows,
+    evaluations,
+    model_logs,
+    openhands,
+    service_logs,
+    terminal_agents,
+)
 from fairtrial.formats.kinds.kind import UNKNOWN, Conversation, Kind
 from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.record_order import find_disorder_in
 from fairtrial.records.attempt import Failure, Recording
+from fairtrial.records.trace import incomplete_trace
 
 KINDS = (
-    Kind("ATIF trajectory", "atif.json", agent_runs.is_atif, agent_runs.read_atif),
-    Kind("OpenHands events", "openhands.json", openhands.is_openhands, openhands.read_openhands),
-    Kind("Gemini CLI session", "gemini-cli.json", terminal_agents.is_gemini_cli, terminal_agents.read_gemini_cli),
-    Kind("OpenCode session", "opencode.json", terminal_agents.is_opencode, terminal_agents.read_opencode),
-    Kind("pi session", "pi.jsonl", terminal_agents.is_pi, terminal_agents.read_pi),
-    Kind("AutoGen messages", "autogen.json", agent_runs.is_autogen, agent_runs.read_autogen),
-    Kind("smolagents memory", "smolagents.json", agent_runs.is_smolagents, agent_runs.read_smolagents),
+    Kind("ATIF trajectory", "atif.json", agent_runs.is_atif, agent_runs.read_atif, in_order=True),
+    Kind("OpenHands events", "openhands.json", openhands.is_openhands, openhands.read_openhands, in_order=True),
+    Kind(
+        "Gemini CLI session",
+        "gemini-cli.json",
+        terminal_agents.is_gemini_cli,
+        terminal_agents.read_gemini_cli,
+        in_order=True,
+    ),
+    Kind(
+        "OpenCode session", "opencode.json", terminal_agents.is_opencode, terminal_agents.read_opencode, in_order=True
+    ),
+    Kind("pi session", "pi.jsonl", terminal_agents.is_pi, terminal_agents.read_pi, in_order=True),
+    Kind("AutoGen messages", "autogen.json", agent_runs.is_autogen, agent_runs.read_autogen, in_order=True),
+    Kind("smolagents memory", "smolagents.json", agent_runs.is_smolagents, agent_runs.read_smolagents, in_order=True),
     Kind("batch of requests", "batch.jsonl", model_logs.is_batch, model_logs.read_batch),
     Kind("Helicone rows", "helicone.jsonl", model_logs.is_helicone, model_logs.read_helicone),
     Kind("LangGraph state", "langgraph.json", model_logs.is_langgraph, model_logs.read_langgraph),
@@ -32,7 +50,7 @@ KINDS = (
         model_logs.read_conversation_items,
     ),
     Kind("ShareGPT conversations", "sharegpt.json", model_logs.is_sharegpt, model_logs.read_sharegpt),
-    Kind("Azure evaluation rows", "azure.jsonl", evaluations.is_azure, evaluations.read_azure),
+    Kind("Azure evaluation rows", "azure.jsonl", azure_rows.is_azure, azure_rows.read_azure),
     Kind("promptfoo results", "promptfoo.json", evaluations.is_promptfoo, evaluations.read_promptfoo),
     Kind("lm-eval samples", "lm-eval.jsonl", evaluations.is_lm_eval, evaluations.read_lm_eval),
     Kind("BFCL results", "bfcl.jsonl", evaluations.is_bfcl, evaluations.read_bfcl),
@@ -40,7 +58,7 @@ KINDS = (
     Kind(
         "trace of a Bedrock agent", "bedrock-agent.json", service_logs.is_bedrock_agent, service_logs.read_bedrock_agent
     ),
-    Kind("messages of MCP", "mcp.jsonl", service_logs.is_mcp, service_logs.read_mcp),
+    Kind("messages of MCP", "mcp.jsonl", service_logs.is_mcp, service_logs.read_mcp, in_order=True),
     Kind("CrewAI output", "crewai.json", evaluations.is_crewai, evaluations.read_crewai),
 )
 
@@ -52,7 +70,9 @@ def find_kind(values: list[Any]) -> Kind | None:
 
 def read_kind(kind: Kind, values: list[Any], reading: Diagnostics, stem: str) -> Iterator[Recording]:
     """Yield the recordings of a log. Each leaf of the log is accounted for."""
-    return read_conversations(kind.read(values), reading, stem)
+    disorder = find_disorder_in(values) if kind.in_order else ""
+    for recording in read_conversations(kind.read(values), reading, stem):
+        yield replace(recording, trace=incomplete_trace(recording.trace, disorder)) if disorder else recording
 
 
 def read_conversations(found: Iterable[Conversation], reading: Diagnostics, stem: str) -> Iterator[Recording]:

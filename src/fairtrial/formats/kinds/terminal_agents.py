@@ -218,9 +218,9 @@ def read_pi(values: list[Any]) -> Iterator[Conversation]:
         line = lines.pop(line_id)
         branch.insert(0, line)
         line_id = text_at(line, "parentId")
-    incomplete = ""
+    incomplete = f"the session names the line {line_id}, and does not hold it" if line_id else ""
     if any("parentId" not in line for line in own_lines):
-        branch = own_lines
+        branch, incomplete = own_lines, ""
         if first_dict(values).get("version", 1) != 1:
             incomplete = "a line of the session has no parentId, which says the branch"
     records = [object_at(line, "message") for line in branch if line.get("type") == "message"]

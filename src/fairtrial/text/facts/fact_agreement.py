@@ -104,19 +104,22 @@ def compare_facts(
     promises = tuple(find_promises(reply, (reference, question))) if "promise" in reader.kinds else ()
     if not polarity:
         return Agreement(findings, (), extra, promises=promises)
-    found, agreed = find_oppositions(reference, reply, names)
-    oppositions = tuple(item for item in found if not _is_complement(item, findings))
+    oppositions, agreed = find_oppositions(reference, reply, findings, names)
     return Agreement(findings, oppositions, extra, agreed, promises=promises)
 
 
 def find_oppositions(
-    reference: str, reply: str, names: Sequence[frozenset[str]] = ()
+    reference: str, reply: str, findings: Sequence[Finding], names: Sequence[frozenset[str]] = ()
 ) -> tuple[tuple[Opposition, ...], bool]:
-    """Return the clauses and the names that a reply turns round, and whether a clause of both agrees."""
+    """Return the clauses and the names that a reply turns round, and whether a clause of both agrees.
+
+    `findings` are the facts of the reference. Clauses that say one limit from both sides are not opposed.
+    """
     clauses = compare_polarity(reference, reply)
     certain = frozenset[str]().union(*names)
     hits = replaced_names(reference, reply, certain) or exchanged_names(reference, reply, names)
-    return clauses.oppositions + tuple(Opposition("name", *item) for item in hits), clauses.agreed
+    opposed = tuple(item for item in clauses.oppositions if not _is_complement(item, findings))
+    return opposed + tuple(Opposition("name", *item) for item in hits), clauses.agreed
 
 
 def _is_complement(item: Opposition, findings: Sequence[Finding]) -> bool:
