@@ -1,6 +1,7 @@
 """How often exams find twenty planted judges, and how often they refuse good ones.
 
-Usage: python benchmarks/planted_judges.py [SEEDS] [SEEDS OF GOOD JUDGES] [DRAWS]. The defaults are 20, 50 and 2,000.
+Usage: python benchmarks/planted_judges.py [SEEDS] [SEEDS OF GOOD JUDGES] [DRAWS] [FIRST SEED]. The defaults are 20, 50,
+2,000 and 0. Another first seed repeats the tables with other dice.
 Every judge is a function that gets the real prompts and answers in their form. An equal reply to a question is read
 once. The draws decide by dice alone which answers of a good judge are right, and apply the rules to them.
 """
@@ -24,14 +25,14 @@ from planted_judges import GOOD, JUDGES, TOLERABLE, Planted
 
 def main() -> None:
     """Print a row for each judge, and for the draws of each good judge."""
-    seeds, good_seeds, draws = map(int, [*sys.argv[1:], *("20", "50", "2000")[len(sys.argv) - 1 :]])
+    seeds, good_seeds, draws, first = map(int, [*sys.argv[1:], *("20", "50", "2000", "0")[len(sys.argv) - 1 :]])
     print(f"{'judge':34} {'judge check':>12} {'canaries 60':>12} {'20':>4}   calls of check, canaries   first reason")
     for planted in (*JUDGES, GOOD, TOLERABLE):
         number = seeds if planted in JUDGES else good_seeds
         if number:
-            _measure(planted, number)
+            _measure(planted, range(first, first + number))
     for share in (0.97, 0.95):
-        die, questions = Random(share), check_answers()
+        die, questions = Random(share + first), check_answers()
         refused = sum(bool(list_refusals(_flip(questions, share, die))) for _ in range(draws))
         alarms = {
             number: sum(is_alarm_by_chance(number, lambda own: _flip(own, share, die)) for _ in range(draws))  # noqa: B023
@@ -46,9 +47,10 @@ def _flip(answers: list[CheckResult], share: float, die: Random) -> list[CheckRe
     return [own if die.random() < share else replace(own, outcome=other.get(own.expected, "holds")) for own in answers]
 
 
-def _measure(planted: Planted, number: int) -> None:
+def _measure(planted: Planted, seeds: range) -> None:
+    number = len(seeds)
     found, many, few, check_calls, canary_calls, reason = 0, 0, 0, 0, 0, ""
-    for seed in range(number):
+    for seed in seeds:
         refusals, calls = asyncio.run(check_refusals(planted, seed))
         alarm, more_calls = asyncio.run(canary_alarm(planted, seed, 60))
         few += bool(asyncio.run(canary_alarm(planted, seed, 20))[0])

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -38,6 +39,36 @@ def test_the_table_names_operators_criteria_and_survivors(folder: Path) -> None:
     assert "survived (blind): number_changed in one, invocation 1" in done.out
     assert "+ 1 Your order 27 is" in done.out
     assert "hint: response_match_score counts common words." in done.out
+    assert folder
+
+
+def test_a_fix_keeps_what_it_promises(folder: Path) -> None:
+    """The printed criterion, added to the configuration, leaves as many survivors fewer as the line says."""
+    done = fairtrial("mutate", "shop.evalset.json", "--json", "before.json")
+    before = json.loads(Path("before.json").read_text())
+    (fix,) = (fix for fix in before["fixes"] if fix["criterion"] == "facts_match_v1")
+    line = f'fix: add "facts_match_v1": 1.0 to the criteria. It catches {fix["caught"]} of {fix["survivors"]} survivors'
+    assert line in " ".join(done.out.split())
+    defaults = {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}
+    Path("fixed.json").write_text(json.dumps({"criteria": {**defaults, fix["criterion"]: fix["threshold"]}}))
+    fairtrial("mutate", "shop.evalset.json", "--config", "fixed.json", "--json", "after.json")
+    after = json.loads(Path("after.json").read_text())
+    left = [sum(_missed(row) for row in own["operators"]) for own in (before, after)]
+    assert left == [fix["survivors"], fix["survivors"] - fix["caught"]]
+    assert fix["caught"] > 0
+    assert folder
+
+
+def _missed(row: dict[str, Any]) -> int:
+    """The survivors of a harmful operator."""
+    missed: int = row["overall"]["mutants"] - row["overall"]["caught"]
+    return missed if row["direction"] == "harmful" else 0
+
+
+def test_few_cases_propose_no_threshold(folder: Path) -> None:
+    """The report says how many cases that takes."""
+    done = fairtrial("mutate", "shop.evalset.json")
+    assert "no other threshold is proposed from 1 case: that takes 5" in done.out
     assert folder
 
 

@@ -308,6 +308,7 @@ def test_version_3_has_examples_of_both_verdicts_in_each_language(prompt: str, l
     positive = {"valid", "yes", "supported", "safe", "5"}
     assert answers & positive
     assert answers - positive - {"not_applicable"}
+    assert '"answer": ' in parts[1].partition("endblock")[0], "an example of version 3, whose rationale is a checklist"
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)

@@ -30,7 +30,7 @@ REWORDED = {
     "courtesy_added": (3, 37),
     "question_restated": (6, 61),
     "summed_up": (1, 30),
-    "reworded": (6, 43),
+    "reworded": (6, 42),
 }
 WRONG_NAMES = {"name_swapped": (1, 46)}
 
@@ -46,7 +46,7 @@ FACTS = {
     "promise_invented": (63, 63),
 }
 """The same for `facts_match_v1`, as docs/how-to/check-facts.md gives it."""
-FACTS_HARMLESS = {"whitespace": (0, 62), "courtesy_added": (0, 37), "reworded": (0, 43), "synonym": (0, 13)} | {
+FACTS_HARMLESS = {"whitespace": (0, 62), "courtesy_added": (0, 37), "reworded": (0, 42), "synonym": (0, 12)} | {
     "question_restated": (0, 61),
     "summed_up": (0, 30),
 }
@@ -83,7 +83,7 @@ def test_the_default_criteria_on_the_samples_of_the_peer(shared: Path) -> None:
 @pytest.mark.parametrize(
     ("criteria", "caught", "percents"),
     [
-        ({"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}, 17, (2.6, 1.0, 6.9)),
+        ({"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}, 17, (2.7, 1.0, 6.9)),
         ({"tool_trajectory_avg_score": 1.0, "facts_match_v1": 1.0}, 0, (0.0, 0.0, 19.8)),
     ],
     ids=["defaults", "facts"],
@@ -95,7 +95,7 @@ def test_the_false_alarms_on_the_samples_of_the_peer(
     report = api.mutate(sample_files(shared), criteria)
     alarms = report.false_alarm_rate
     assert alarms is not None
-    assert (alarms.caught, alarms.mutants) == (caught, 377)
+    assert (alarms.caught, alarms.mutants) == (caught, 371)
     values = (alarms.rate, alarms.low, alarms.high)
     found = tuple(round(100 * value, 1) for value in values if value is not None)
     assert found == percents

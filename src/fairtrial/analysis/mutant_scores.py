@@ -224,11 +224,11 @@ class MutantScores:
             for outcome in outcomes
             if outcome.verdict is not Verdict.NOT_APPLICABLE
         ]
-        advice = ""
+        advice, kind = "", self._kind(result, mutation)
         if mutation.direction == "harmful":
             judged = any(name in self.judged for name in names)
-            advice = hint(mutation.operator, names, judged=judged, invocations=len(baseline.invocations))
-        kind = self._kind(result, mutation)
+            averaged = kind == "blind" and len(baseline.invocations) > 1
+            advice = hint(mutation, names, judged=judged, averaged=averaged)
         return MutantFinding(result.title, mutation, tuple(difference(baseline, mutant)), tuple(scores), advice, kind)
 
     def _kind(self, result: CaseResult, mutation: Mutation) -> Kind:

@@ -13,7 +13,7 @@ from fairtrial.records.result import Outcome
 _RESAMPLES = 200
 _BETTER = 0.02
 """The smallest gain in Youden's J for which another threshold is proposed."""
-_FEWEST = 5
+FEWEST = 5
 """The smallest number of cases, and of values on each side, that can show a threshold."""
 
 
@@ -40,7 +40,7 @@ class Separation:
         The result is None if there are too few values, or if the configured threshold is as good.
         """
         cases = list(self._values.values())
-        if len(cases) < _FEWEST or any(sum(len(case[side]) for case in cases) < _FEWEST for side in (0, 1)):
+        if len(cases) < FEWEST or any(sum(len(case[side]) for case in cases) < FEWEST for side in (0, 1)):
             return None
         sign = -1 if self.lower_is_better else 1
         threshold, youden = _best(cases)

@@ -14,7 +14,7 @@ from fairtrial.mutations.calls import call_at, call_places, depends, exchange_ca
 from fairtrial.mutations.courtesy import is_courtesy
 from fairtrial.mutations.operator import Invocations, Scene, shuffle
 from fairtrial.mutations.politeness import is_informal, other_level
-from fairtrial.mutations.text_values import Value, is_in_address, numbers
+from fairtrial.mutations.text_values import numbers
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.facts.polarity import is_negative
 from fairtrial.text.language import detect_language
@@ -74,21 +74,16 @@ def markdown_toggled(scene: Scene, random: Random) -> Invocations | None:
     """Remove bold marks, or make one number bold."""
     if regex.search(r"\*\*[^*\n]+\*\*", scene.reply):
         return scene.with_reply(regex.sub(r"\*\*([^*\n]+)\*\*", r"\1", scene.reply))
-    values = _free_numbers(scene.reply)
+    values = numbers(scene.reply)
     if not values or "`" in scene.reply or "*" in scene.reply:
         return None
     start, end, _ = random.choice(values)
     return scene.with_reply(f"{scene.reply[:start]}**{scene.reply[start:end]}**{scene.reply[end:]}")
 
 
-def _free_numbers(reply: str) -> list[Value]:
-    """Return the numbers that stand outside of addresses, where another form is another address."""
-    return [value for value in numbers(reply) if not is_in_address(reply, value.start, value.end)]
-
-
 def number_format(scene: Scene, random: Random) -> Invocations | None:
     """Write a number without its separators or its empty decimals, or with separators: "1,000", "1000", "1000.0"."""
-    for value in shuffle(_free_numbers(scene.reply), random):
+    for value in shuffle(numbers(scene.reply), random):
         number_text = scene.reply[value.start : value.end]
         whole, _, decimals = number_text.partition(".")
         if decimals and not decimals.strip("0") and _has_unit(scene.reply, value.start):
@@ -176,7 +171,7 @@ def _expected_elsewhere(scene: Scene) -> Iterator[str]:
 
 def full_width(scene: Scene, random: Random) -> Invocations | None:
     """Write the digits of a number in full width, or in half width if they are wide."""
-    values = _free_numbers(scene.reply)
+    values = numbers(scene.reply)
     if not values:
         return None
     start, end, _ = random.choice(values)
@@ -191,9 +186,9 @@ def synonym(scene: Scene, random: Random) -> Invocations | None:
     for word, replacement in shuffle([*pairs, *((replacement, word) for word, replacement in pairs)], random):
         if word not in scene.reply or _is_risky(word):
             continue
-        matches = _pattern(word, is_english=scene.language == "en").finditer(scene.reply)
-        match = next((own for own in matches if not is_in_address(scene.reply, *own.span())), None)
-        if match:
+        matches = list(_pattern(word, is_english=scene.language == "en").finditer(scene.reply))
+        if matches:
+            match = random.choice(matches)
             return scene.with_reply(scene.reply[: match.start()] + replacement + scene.reply[match.end() :])
     return None
 

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-_MEANING = (
-    "number_changed",
-    "number_near",
-    "date_changed",
-    "time_changed",
-    "weekday_changed",
-    "relative_day_changed",
-    "name_swapped",
-    "unit_changed",
-    "negated",
-    "contradicts_result",
-    "claim_invented",
-    "sentence_dropped",
-)
+from fairtrial.records.mutation import Mutation
+
 _TURNS = ("turn_lost", "stopped_early", "turns_swapped")
 _TRAJECTORY = "tool_trajectory_avg_score"
 _WORDS_ONLY = "response_match_score counts common words. Add facts_match_v1, or final_response_match_v2 with a judge."
@@ -58,16 +46,20 @@ _ALWAYS = {
 """The hints that depend on the operator alone."""
 
 
-def hint(operator: str, criteria: Collection[str], *, judged: bool, invocations: int) -> str:
-    """Return a proposal for a mutant that survived these criteria, or an empty text."""
+def hint(mutation: Mutation, criteria: Collection[str], *, judged: bool, averaged: bool) -> str:
+    """Return a proposal for a mutant that survived these criteria, or an empty text.
+
+    `averaged` says whether a score moved that is a mean over several invocations.
+    """
+    operator = mutation.operator
     if operator in _ALWAYS:
         return _ALWAYS[operator]
-    if operator in _TURNS or (invocations > 1 and operator not in _MEANING):
+    if operator in _TURNS or (averaged and mutation.family != "facts"):
         return (
             "The mean over the invocations stays above the threshold. Raise the threshold, or use a custom metric that "
             "returns the worst invocation."
         )
-    if operator.startswith(("call", "argument", "tool_")):
+    if mutation.family == "calls":
         if _TRAJECTORY not in criteria:
             return "No criterion compares calls. Add tool_trajectory_avg_score."
         return "The options of tool_trajectory_avg_score allow it, for example match_type or ignore_args."

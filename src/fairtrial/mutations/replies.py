@@ -9,6 +9,7 @@ import regex
 
 from fairtrial.mutations import negation_en, negation_ja, negation_ko, negation_zh, phrases
 from fairtrial.mutations.courtesy import is_courtesy
+from fairtrial.mutations.literals import address_texts
 from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffle
 from fairtrial.mutations.phrases import Phrases
 from fairtrial.mutations.text_values import numbers
@@ -36,7 +37,9 @@ def negated(scene: Scene, random: Random) -> Invocations | None:
     negate = NEGATE[scene.language]
     for place, piece in shuffle(_factual_pieces(scene), random):
         changed = negate(piece.text)
-        if changed is not None and changed not in scene.grounds:
+        if changed is None or changed in scene.grounds:
+            continue
+        if address_texts(changed) == address_texts(piece.text):
             return scene.with_reply(_with_piece(scene.reply, place, piece, changed))
     return None
 

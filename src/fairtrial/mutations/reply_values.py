@@ -8,6 +8,7 @@ from random import Random
 import regex
 
 from fairtrial.mutations.courtesy import is_courtesy
+from fairtrial.mutations.literals import is_in_address
 from fairtrial.mutations.operator import Invocations, Rules, Scene, leaves, shuffle
 from fairtrial.mutations.person_names import people
 from fairtrial.mutations.sections import sections
@@ -262,10 +263,13 @@ def _shape(identifier: str) -> str:
 
 
 def _whole_word(name: str, text: str) -> tuple[int, int] | None:
-    """Return the only place of a name in a text, or None if it stands there never, twice, or inside of another word."""
+    """Return the only place of a name in a text.
+
+    The result is None if the name stands there never, twice, inside of another word, or in an address.
+    """
     start = text.find(name)
     if start < 0 or text.find(name, start + 1) >= 0:
         return None
     end = start + len(name)
     is_inside = _JOINED.match(text, start - 1, start + 1) or _JOINED.match(text, end - 1, end + 1)
-    return None if is_inside else (start, end)
+    return None if is_inside or is_in_address(text, start, end) else (start, end)

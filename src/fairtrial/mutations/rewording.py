@@ -96,11 +96,12 @@ _HAS = regex.compile(r" (?:been|got|had)\b")
 
 def contraction(scene: Scene, random: Random) -> Invocations | None:
     """Write "do not" as "don't", or "it's" as "it is"."""
-    reply = scene.reply.replace("’", "'")
+    reply = scene.reply
     for pattern, long in shuffle(_CONTRACTION_PATTERNS, random):
-        match = pattern.search(reply)
         # "It's been" is "it has been".
-        if match and not _HAS.match(reply, pos=match.end()):
+        matches = [m for m in pattern.finditer(reply.replace("’", "'")) if not _HAS.match(reply, pos=m.end())]
+        if matches:
+            match = random.choice(matches)
             new = long.capitalize() if match[0][0].isupper() else long
             return scene.with_reply(reply[: match.start()] + new + reply[match.end() :])
     return None

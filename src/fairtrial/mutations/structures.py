@@ -17,15 +17,22 @@ _LONGEST = 100_000
 Path = tuple[str | int, ...]
 
 
-def _on_json(change: Callable[[Any, Random], Any]) -> Plant:
-    """Return an operator that changes the value that a reply writes as JSON. The change returns None to decline."""
+def _on_json(change: Callable[[Any, Any, Random], Any]) -> Plant:
+    """Return an operator that changes the value that a reply writes as JSON, where it agrees with the reference.
+
+    What the reference does not hold may as well be missing. The change gets the value, what of it the reference holds,
+    and a die. It returns None to decline.
+    """
 
     def plant(scene: Scene, random: Random) -> Invocations | None:
         parts = _parts(scene.reply)
         if parts is None:
             return None
         before, text, after = parts
-        changed = change(json.loads(text), random)
+        value, expected = json.loads(text), _parts(scene.reference)
+        if expected is None:
+            return None
+        changed = change(value, _common(value, json.loads(expected[1])), random)
         if changed is None:
             return None
         indent = 2 if "\n" in text.strip() else None
@@ -47,6 +54,14 @@ def _parts(reply: str) -> tuple[str, str, str] | None:
     return before, text, after
 
 
+def is_structured(reply: str) -> bool:
+    """Return whether a reply is JSON, or begins and ends with a tag, so that a program reads it."""
+    return _parts(reply) is not None or _TAGGED.match(reply) is not None
+
+
+_TAGGED = regex.compile(r"\s*<[A-Za-z?!][^<>]*>.*</?[A-Za-z][^<>]*>\s*\Z", regex.S)
+
+
 def _leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
     if items is None:
@@ -64,9 +79,18 @@ def _with(value: Any, path: Path, new: Any) -> Any:
     return [_with(item, path[1:], new) if n == path[0] else item for n, item in enumerate(value)]
 
 
-def _other_value(value: Any, random: Random) -> Any:
+def _common(value: Any, expected: Any) -> Any:
+    """Return the part of a value that stands at the same place in another one."""
+    if isinstance(value, dict) and isinstance(expected, dict):
+        return {key: _common(item, expected[key]) for key, item in value.items() if key in expected}
+    if isinstance(value, list) and isinstance(expected, list):
+        return [_common(item, other) for item, other in zip(value, expected, strict=False)]
+    return value if value == expected else {}
+
+
+def _other_value(value: Any, expected: Any, random: Random) -> Any:
     """Change one number by one, one truth value, or the last digit of one text, such as an id."""
-    for path, leaf in shuffle(list(_leaves(value)), random):
+    for path, leaf in shuffle(list(_leaves(expected)), random):
         if isinstance(leaf, bool):
             return _with(value, path, not leaf)
         if isinstance(leaf, int | float):
@@ -80,35 +104,35 @@ def _other_value(value: Any, random: Random) -> Any:
 _LAST_DIGIT = regex.compile(r"\d(?=\D*\Z)", regex.A)
 
 
-def _null(value: Any, random: Random) -> Any:
+def _null(value: Any, expected: Any, random: Random) -> Any:
     """Write null in the place of one value."""
-    places = [path for path, leaf in _leaves(value) if leaf is not None and path]
+    places = [path for path, leaf in _leaves(expected) if leaf is not None and path]
     return _with(value, random.choice(places), None) if places else None
 
 
-def _renamed_key(value: Any, random: Random) -> Any:
+def _renamed_key(value: Any, expected: Any, random: Random) -> Any:
     """Write one key of the outermost object in another style: "orderId" for "order_id", "total_value" for "total"."""
-    if not isinstance(value, dict) or not value:
+    if not isinstance(value, dict) or not expected:
         return None
-    key = random.choice(sorted(value))
+    key = random.choice(sorted(expected))
     first, *rest = str(key).split("_")
     new = "".join([first, *(word.capitalize() for word in rest)]) if rest else f"{key}_value"
     return None if new in value else {new if name == key else name: item for name, item in value.items()}
 
 
-def _other_type(value: Any, random: Random) -> Any:
+def _other_type(value: Any, expected: Any, random: Random) -> Any:
     """Write one number as a text."""
-    for path, leaf in shuffle(list(_leaves(value)), random):
+    for path, leaf in shuffle(list(_leaves(expected)), random):
         if isinstance(leaf, int | float) and not isinstance(leaf, bool):
             return _with(value, path, str(leaf))
     return None
 
 
-def _without_key(value: Any, random: Random) -> Any:
+def _without_key(value: Any, expected: Any, random: Random) -> Any:
     """Leave out one key of the outermost object, if it has more than one."""
-    if not isinstance(value, dict) or len(value) < 2:
+    if not isinstance(value, dict) or len(value) < 2 or not expected:
         return None
-    key_to_drop = random.choice(sorted(value))
+    key_to_drop = random.choice(sorted(expected))
     return {key: item for key, item in value.items() if key != key_to_drop}
 
 

@@ -16,6 +16,7 @@ from fairtrial.mutations import (
     structures,
     turns,
 )
+from fairtrial.mutations.literals import keeping_literals
 from fairtrial.mutations.operator import LANGUAGES, Operator, Plant
 from fairtrial.mutations.paraphrases import PARAPHRASED
 from fairtrial.records.mutation import Family
@@ -47,7 +48,8 @@ def _harmless(
     languages: tuple[Language, ...] = LANGUAGES,
     family: Family = "facts",
 ) -> Operator:
-    return Operator(name, "harmless", plant, example, languages, 1, family, defect)
+    own = plant if family == "calls" else keeping_literals(plant)
+    return Operator(name, "harmless", own, example, languages, 1, family, defect)
 
 
 _IN_TURN: tuple[Plant, ...] = (
@@ -328,12 +330,18 @@ OPERATORS: dict[str, Operator] = {
         _harmless("synonym", harmless.synonym, ("현재 무료입니다.", "지금 무료입니다."), "The same meaning."),
         _harmless(
             "reworded",
-            rewording.together(_IN_TURN),
+            rewording.together([keeping_literals(plant) for plant in _IN_TURN]),
             ("You do not need ID.", "Gladly. You don't need ID. Have a great day!"),
             "A model never writes a reply twice in the same words.",
         ),
-        _harmless(
-            "json_layout", structures.json_layout, ('{"a": 1}', '{\\n  "a": 1\\n}'), "Layout.", LANGUAGES, "form"
+        Operator(
+            "json_layout",
+            "harmless",
+            structures.json_layout,
+            ('{"a": 1}', '{\\n  "a": 1\\n}'),
+            LANGUAGES,
+            family="form",
+            defect="Layout.",
         ),
     )
 }

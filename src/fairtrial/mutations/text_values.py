@@ -10,6 +10,7 @@ from typing import NamedTuple
 import regex
 
 from fairtrial.mutations.hangul import with_particle
+from fairtrial.mutations.literals import address_spans, is_in_address
 from fairtrial.mutations.times import clock_spans
 
 _UNIT = r"(?:kg|g|km|m|cm|mm|ml|l|L|GB|MB|TB|KB|hrs?|mins?|ms|USD|EUR|KRW|JPY|CNY)(?![A-Za-z0-9])"
@@ -18,8 +19,6 @@ _NUMBER = regex.compile(
     r"(?P<number>\p{Nd}{1,3}(?:[,，]\p{Nd}{3})+(?:[.．]\p{Nd}+)?|\p{Nd}+(?:[.．]\p{Nd}+)?)"
     rf"(?![.,:/\-．，]?\p{{Nd}})(?=(?:{_UNIT})|[^A-Za-z_]|\Z)"
 )
-_ADDRESS = regex.compile(r"://|\\|\w@\w|[A-Za-z][./_][A-Za-z\d]|\A/[a-z]")
-_LONGEST_ADDRESS = 300
 _DIGIT = regex.compile(r"\p{Nd}")
 _MARKER = regex.compile(r"^[ \t*>-]*\(?\p{Nd}{1,3}[.)）](?=[\s\*])|\[\p{Nd}+\]", regex.M)
 """The number of a list item, and the number of a source."""
@@ -76,11 +75,11 @@ class Date(NamedTuple):
 
 @lru_cache(maxsize=64)  # most operators look at the numbers of the same reply
 def numbers(text: str) -> tuple[Value, ...]:
-    """Return the numbers of a text without dates, clock times, list markers, and digits of names and phone numbers."""
+    """Return the numbers of a text without dates, times, list markers, addresses, and digits of names and phones."""
     if not _DIGIT.search(text):
         return ()
     blocked = [date.span for date in dates(text)]
-    blocked += clock_spans(text)
+    blocked += [*clock_spans(text), *address_spans(text)]
     blocked += [match.span() for pattern in (_MARKER, _ORDINAL) for match in pattern.finditer(text)]
     spans = (match.span("number") for match in _NUMBER.finditer(text))
     return tuple(
@@ -88,16 +87,6 @@ def numbers(text: str) -> tuple[Value, ...]:
         for start, end in spans
         if not any(low < end and start < high for low, high in blocked)
     )
-
-
-def is_in_address(text: str, start: int, end: int) -> bool:
-    """Whether a place belongs to a URL, an e-mail address, a path or a name with dots, in which no word is free.
-
-    For example "help" in "help.shop.example". The place is judged by the text around it up to the next space.
-    """
-    before = text[:start].rsplit(maxsplit=1)[-1] if start and not text[start - 1].isspace() else ""
-    after = text[end:].split(maxsplit=1)[0] if end < len(text) and not text[end].isspace() else ""
-    return _ADDRESS.search(f"{before[-_LONGEST_ADDRESS:]}{text[start:end]}{after[:_LONGEST_ADDRESS]}") is not None
 
 
 def number_key(number: str) -> str:
@@ -118,13 +107,16 @@ def replace_value(text: str, start: int, end: int, new: str) -> str:
 
 
 def dates(text: str) -> list[Date]:
-    """Return the dates of a text that name a month and a day, in order. Dates that can be read in two ways are left."""
+    """Return the dates of a text that name a month and a day, in order.
+
+    Dates in addresses, and dates that can be read in two ways, are left out.
+    """
     if not _DIGIT.search(text):
         return []
     dates_by_span: dict[tuple[int, int], Date] = {}
     for pattern in _DATES:
         for match in pattern.finditer(text):
-            date = _date(match)
+            date = None if is_in_address(text, *match.span()) else _date(match)
             if date and not any(date.span[0] < high and low < date.span[1] for low, high in dates_by_span):
                 dates_by_span[date.span] = date
     return [dates_by_span[span] for span in sorted(dates_by_span)]
@@ -219,12 +211,13 @@ _UNIT_PATTERNS = tuple((regex.compile(pattern), replacement) for pattern, replac
 def other_units(text: str) -> Iterator[tuple[Value, str]]:
     """Yield each unit or currency beside a number with another one, such as "dollars" with "euros".
 
-    The key of the value is the key of the number that the unit belongs to.
+    The key of the value is the key of the number that the unit belongs to. 0 changes with degrees only: 0 dollars are 0
+    euros.
     """
     by_end = {value.end: value for value in numbers(text)}
     by_start = {value.start: value for value in by_end.values()}
     for pattern, replacement in _UNIT_PATTERNS:
         for match in pattern.finditer(text):
             number = by_start.get(match.end()) or by_end.get(match.start()) or by_end.get(match.start() - 1)
-            if number is not None:
+            if number is not None and (number.key != "0" or match[0].startswith("°")):
                 yield Value(match.start(), match.end(), number.key), replacement

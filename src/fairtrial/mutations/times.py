@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import regex
 
+from fairtrial.mutations.literals import is_in_address
 from fairtrial.text.language import Language, is_traditional
 from fairtrial.text.sentences import cut
 
@@ -80,12 +81,13 @@ class Clock(NamedTuple):
 
 
 def clocks(text: str, language: Language) -> list[Clock]:
-    """Return the clock times of a text in order. Durations and scores are none: "3시간", "3:2"."""
+    """Return the clock times of a text in order. Durations, scores and addresses are none: "3시간", "3:2"."""
     times: dict[tuple[int, int], Clock] = {}
     for pattern in _PATTERNS[language]:
         for match in pattern.finditer(text):
             clock = _clock(match)
-            if not any(clock.start < high and low < clock.end for low, high in times):
+            is_taken = any(clock.start < high and low < clock.end for low, high in times)
+            if not is_taken and not is_in_address(text, clock.start, clock.end):
                 times[clock.start, clock.end] = clock
     return [times[span] for span in sorted(times)]
 
@@ -178,6 +180,8 @@ def weekdays(text: str, language: Language) -> Iterator[Word]:
     """Yield the weekdays of a text, each with the next one."""
     names = _WEEKDAYS[language][1]
     for match in _WEEKDAY_PATTERNS[language].finditer(text):
+        if is_in_address(text, *match.span()):
+            continue
         groups = match.groupdict()
         name = "日" if match["name"] == "天" else match["name"]
         following = names[(names.index(name) + 1) % 7]
@@ -249,6 +253,8 @@ _BE_CLOSED = regex.compile(
 def relative_days(text: str, language: Language) -> Iterator[Word]:
     """Yield words such as "tomorrow", each with words for other days that fit the tense of the sentence."""
     for match in _RELATIVE_PATTERNS[language].finditer(text):
+        if is_in_address(text, *match.span()):
+            continue
         if match[1] in _PRESENT and _PAST[language].search(_BE_CLOSED.sub("", _sentence_at(text, match.start()))):
             continue
         alternatives = _RELATIVE[language][match[1]]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from fairtrial.analysis.separation import FEWEST
 from fairtrial.records.mutation import (
     CatchRate,
     Coverage,
@@ -132,6 +133,8 @@ def _advice(report: MutationReport) -> Iterator[str]:
             f"{visible_line(best.criterion)}: a threshold of {best.threshold:.2f} ({interval_}) separates harmful from "
             f"harmless changes best: Youden's J {best.youden:.2f} instead of {best.youden_now:.2f}"
         )
+    if report.baselines < FEWEST:
+        yield f"no other threshold is proposed from {count(report.baselines, 'case')}: that takes {FEWEST}"
     for pair in report.redundant:
         yield (
             f"{visible_line(pair.first)} and {visible_line(pair.second)} judge {pair.mutants} mutants alike "
@@ -145,9 +148,9 @@ def _advice(report: MutationReport) -> Iterator[str]:
         )
     for fix in report.fixes:
         yield (
-            f"fix: {fix.criterion} with threshold {fix.threshold:g} catches {fix.caught} of "
+            f'fix: add "{fix.criterion}": {fix.threshold} to the criteria. It catches {fix.caught} of '
             f"{count(fix.survivors, 'survivor')}, and fails {fix.false_alarms} of {fix.harmless} conversations that "
-            "are right (really run)"
+            "are right and pass now (really run)"
         )
 
 
