@@ -11,7 +11,7 @@ from kinds import every, reached
 from msgspec.structs import replace
 
 from fairtrial.agents import find_agent
-from fairtrial.metrics.attack_goals import AttackSuccess
+from fairtrial.metrics.attacks.attack_goals import AttackSuccess
 from fairtrial.planned_case import PlannedCase
 from fairtrial.recording import record
 from fairtrial.records.attack import AttackGoal, PlantedAttack

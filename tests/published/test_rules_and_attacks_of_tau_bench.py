@@ -10,7 +10,7 @@ import pytest
 
 from fairtrial.api import propose_rules
 from fairtrial.api.eval_files import load_recordings
-from fairtrial.metrics.attack_goals import AttackSuccess
+from fairtrial.metrics.attacks.attack_goals import AttackSuccess
 from fairtrial.metrics.tool_rules.criterion import ToolRules
 from fairtrial.metrics.tool_rules.mined_rules import mine_rules
 from fairtrial.records.attack import PlantedAttack

@@ -183,10 +183,10 @@ from fairtrial.loading.query_files import fetch_query as fetch_query
 from fairtrial.loading.query_text import Query as Query
 from fairtrial.loading.shards import Shard as Shard
 from fairtrial.loading.shards import columns_in as columns_in
+from fairtrial.metrics.catalog_entry import CatalogEntry as CatalogEntry
 from fairtrial.metrics.entries import CATALOG as CATALOG
 from fairtrial.metrics.entries import QUESTIONS as QUESTIONS
 from fairtrial.metrics.entries import RECIPES as RECIPES
-from fairtrial.metrics.entries import CatalogEntry as CatalogEntry
 from fairtrial.metrics.entries import find_entry as find_entry
 from fairtrial.mutations.paraphrases import PARAPHRASED as PARAPHRASED
 from fairtrial.mutations.table import OPERATORS as OPERATORS

@@ -25,7 +25,7 @@ from fairtrial.api.attacks.attack_candidates import (
 from fairtrial.api.planning import Plan, new_run_id, now
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError, nearest
-from fairtrial.metrics.attack_goals import AttackReported, AttackSuccess
+from fairtrial.metrics.attacks.attack_goals import AttackReported, AttackSuccess
 from fairtrial.metrics.signature import signature
 from fairtrial.planned_case import PlannedCase
 from fairtrial.protocols import RefusesEnvironment
