@@ -1,9 +1,9 @@
-from fairtrial.api.attacks.attack_candidates import AttackChoice as AttackChoice
-from fairtrial.api.attacks.attack_planning import attack_choice_in as attack_choice_in
-from fairtrial.api.attacks.attack_planning import attack_sources as attack_sources
-from fairtrial.api.attacks.attack_planning import check_attacks as check_attacks
+from fairtrial.api.attacks.attack_choice import AttackChoice as AttackChoice
+from fairtrial.api.attacks.attack_choice import attack_choice_in as attack_choice_in
+from fairtrial.api.attacks.attack_choice import attack_sources as attack_sources
+from fairtrial.api.attacks.attack_choice import check_attacks as check_attacks
+from fairtrial.api.attacks.attack_choice import read_goals as read_goals
 from fairtrial.api.attacks.attack_planning import plan_attacks as plan_attacks
-from fairtrial.api.attacks.attack_planning import read_goals as read_goals
 from fairtrial.api.attacks.attack_summary import attack_report as attack_report
 from fairtrial.api.attacks.attack_summary import print_attacks as print_attacks
 from fairtrial.api.attempt_filter import AttemptFilter as AttemptFilter

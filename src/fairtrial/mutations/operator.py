@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fairtrial.records.case import EvalCase
 from fairtrial.records.mutation import Direction, Family
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult
+from fairtrial.text.json_schemas import find_parameters
 from fairtrial.text.language import Language, detect_language, is_traditional
 
 Invocations = tuple[Invocation, ...]
@@ -184,9 +185,8 @@ def leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def read_parameters(declaration: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schemas of the arguments that a tool declares, by their names. MCP has another key than OpenAPI."""
-    schema = declaration.get("parameters") or declaration.get("inputSchema")
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    """Return the schemas of the arguments that a tool declares, by their names."""
+    properties = find_parameters(declaration).get("properties")
     return properties if isinstance(properties, Mapping) else {}
 
 
