@@ -1,11 +1,9 @@
 from fairtrial.api.attacks.attack_choice import AttackChoice as AttackChoice
 from fairtrial.api.attacks.attack_choice import attack_choice_in as attack_choice_in
 from fairtrial.api.attacks.attack_choice import attack_sources as attack_sources
-from fairtrial.api.attacks.attack_choice import check_attacks as check_attacks
 from fairtrial.api.attacks.attack_choice import read_goals as read_goals
 from fairtrial.api.attacks.attack_planning import plan_attacks as plan_attacks
-from fairtrial.api.attacks.attack_summary import attack_report as attack_report
-from fairtrial.api.attacks.attack_summary import print_attacks as print_attacks
+from fairtrial.api.attacks.attack_planning import price_attacks as price_attacks
 from fairtrial.api.attempt_filter import AttemptFilter as AttemptFilter
 from fairtrial.api.case_checks import check_case as check_case
 from fairtrial.api.case_places import problem_places as problem_places
@@ -191,6 +189,7 @@ from fairtrial.metrics.entries import find_entry as find_entry
 from fairtrial.mutations.paraphrases import PARAPHRASED as PARAPHRASED
 from fairtrial.mutations.table import OPERATORS as OPERATORS
 from fairtrial.platforms.forwarding import Forwarder as Forwarder
+from fairtrial.reports.attack_rows import print_attacks as print_attacks
 from fairtrial.reports.decisions.gate_report import gate_markdown as gate_markdown
 from fairtrial.reports.decisions.markdown_comparison import comparison_markdown as comparison_markdown
 from fairtrial.reports.decisions.trust_report import encode_document as encode_document

@@ -21,6 +21,8 @@ from fairtrial.api.attacks.attack_candidates import (
     plant_in_messages,
 )
 from fairtrial.api.attacks.attack_choice import AttackChoice, check_attacks
+from fairtrial.api.attacks.attack_rates import ATTACKED, HARMLESS, REPORTED, SUCCESS, UTILITY, utility
+from fairtrial.api.mutation.mutation_sources import judged_criteria
 from fairtrial.api.planning import Plan, new_run_id, now
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
@@ -39,10 +41,6 @@ from fairtrial.simulate.attacks.attacked_environment import AttackedEnvironments
 from fairtrial.text.display import count
 from fairtrial.text.json_schemas import find_parameters
 
-ATTACKED, HARMLESS = "attacked", "harmless"
-"""The variants of an eval set in an attack run."""
-SUCCESS, REPORTED = "attack_success_v1", "attack_reported_v1"
-"""The criteria that decide attacks."""
 _TWIN_SHARE = 5
 """One harmless twin stands beside so many attacks."""
 
@@ -78,15 +76,34 @@ class AttackPlan:
         return "; ".join(parts)
 
 
-def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
-    """Return the plan of the attacks on the cases that passed in an unattacked run of the same plan.
+def price_attacks(plan: Plan, choice: AttackChoice, *, has_baseline: bool = False) -> str:
+    """Return what an attack costs at most, in words, before any conversation.
 
-    Raises UsageError if the tools of the agent cannot be reached, or if no case can be attacked.
+    `has_baseline` says that the unattacked run exists already. Raises UsageError if a name of the choice is unknown, or
+    if the tools of the agent cannot be reached.
     """
     check_attacks(choice)
     reason = plan.agent.refuses_environment if isinstance(plan.agent, RefusesEnvironment) else ""
     if reason:
         raise UsageError(f"the results of this agent's tools cannot be changed: {reason}")
+    unattacked = 0 if has_baseline else plan.total
+    twins = _count_twins(len(plan.cases), choice.sample)
+    parts = [] if has_baseline else [f"{unattacked:,} unattacked"]
+    parts += [f"{choice.sample:,} attacked", f"{twins:,} with harmless texts"]
+    conversations = f"at most {count(unattacked + choice.sample + twins, 'conversation')}: {', '.join(parts)}"
+    judged = ", ".join(judged_criteria(plan.cases))
+    return f"{conversations}{f'; {judged} asks judges about each' if judged else ''}"
+
+
+def _count_twins(cases: int, attacks: int) -> int:
+    return max(cases, attacks // _TWIN_SHARE) if attacks > 1 else 0
+
+
+def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
+    """Return the plan of the attacks on the cases that passed in an unattacked run of the same plan.
+
+    Raises UsageError if no case can be attacked. `price_attacks` has checked the choice and the agent before.
+    """
     targets, left_out = _targets(plan, baseline)
     usable = [
         target
@@ -103,7 +120,7 @@ def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
     if not selection:
         problem = "no case passed unattacked" if not targets else "no case has a place for an attack"
         raise UsageError(f"{problem}; see the unattacked run {baseline.info.id}")
-    wanted_twins = max(len(usable), len(selection) // _TWIN_SHARE) if len(selection) > 1 else 0
+    wanted_twins = _count_twins(len(usable), len(selection))
     twins = choose_evenly([list(list_twins(target)) for target in usable], wanted_twins, choice.seed)
     cases = [_attack_case(usable[place], attack, ATTACKED) for place, attack in selection]
     cases += [_attack_case(usable[place], attack, HARMLESS) for place, attack in twins]
@@ -223,6 +240,7 @@ def _info(plan: Plan, baseline: Run, choice: AttackChoice, cases: Sequence[Plann
     config = {
         **plan.info.config,
         "baseline": baseline.info.id,
+        UTILITY: msgspec.to_builtins(utility(baseline.cases)),
         "attack": msgspec.json.decode(msgspec.json.encode(choice)),
         "attacks": digest,
         "clusters": clusters,
