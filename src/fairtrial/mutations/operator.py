@@ -145,7 +145,8 @@ class Operator:
 
     `languages` are the languages whose replies it can change. An operator on calls or turns does not depend on one.
     `weight` orders survivors: the most harmful change has the highest. `family` says what it changes: calls, facts, or
-    the form of a reply. `defect` is the real defect that it stands for, or the reason why it is harmless.
+    the form of a reply. `defect` is the real defect that it stands for, or the reason why it is harmless. With
+    `keeps_twins` its mutants count even if another operator makes the same text.
     """
 
     name: str
@@ -156,6 +157,7 @@ class Operator:
     weight: int = 1
     family: Family = "facts"
     defect: str = ""
+    keeps_twins: bool = False
 
     def mutate(self, scene: Scene, seed: str) -> Invocations | None:
         """Return the conversation with one change, or None. The result differs from the conversation."""
