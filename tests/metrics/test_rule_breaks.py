@@ -71,7 +71,7 @@ def test_a_rule_that_catches_nothing_is_seen() -> None:
     rules = [
         {"id": "bounded", "argument": {"call": "refund", "compare": "amount <= result(get_order, order_id).total"}},
         {
-            "id": "wide",
+            "id": "useless",
             "argument": {"call": "refund", "compare": "amount < 9000000000"},
             "rule": "Never more than the bank has.",
         },
