@@ -72,8 +72,8 @@ from fairtrial.metrics.facts_grounded import FactsGrounded as FactsGrounded
 from fairtrial.metrics.skill_use import WorkspaceChecks as WorkspaceChecks
 from fairtrial.metrics.skill_use import SkillTrigger as SkillTrigger
 from fairtrial.metrics.tool_rules.criterion import ToolRules as ToolRules
-from fairtrial.metrics.attack_goals import AttackSuccess as AttackSuccess
-from fairtrial.metrics.attack_goals import AttackReported as AttackReported
+from fairtrial.metrics.attacks.attack_goals import AttackSuccess as AttackSuccess
+from fairtrial.metrics.attacks.attack_goals import AttackReported as AttackReported
 from fairtrial.metrics.trajectory import ToolTrajectory as ToolTrajectory
 from fairtrial.metrics.response import ResponseMatch as ResponseMatch
 from fairtrial.metrics.final_state import FinalStateMatch as FinalStateMatch

@@ -38,7 +38,7 @@ class ScriptedModel(Model):  # type: ignore[misc]
             return ModelResponse(
                 role="assistant", reasoning_content="Who is it?", tool_calls=calls, response_usage=usage
             )
-        one = move(query, results)
+        one = move(query, results, str([message.content for message in messages]))
         calls = [_call(one.call, one.args, len(messages))] if one.call else []
         return ModelResponse(role="assistant", content=one.text or None, tool_calls=calls, response_usage=usage)
 

@@ -117,7 +117,7 @@ def shop(body: dict[str, Any]) -> Answer:
     """Answer as the shop's model does."""
     query, results = latest(body)
     try:
-        one: Move = move(query, len(results))
+        one: Move = move(query, len(results), str(results))
     except ProviderError as error:
         return failed(error.status_code, str(error))
     except RuntimeError as error:

@@ -25,7 +25,7 @@ class ScriptedLLM(BaseLLM):  # type: ignore[misc]
 
     def answer(self, messages: Any) -> Any:
         """Return the response."""
-        return _written(move(*latest(messages)))
+        return _written(move(*latest(messages), str(messages)))
 
 
 def latest(messages: Any) -> tuple[str, int]:

@@ -35,14 +35,14 @@ def reply(conversation: Trace) -> Iterator[Any]:
 
 def agent(conversation: Trace, call: Callable[..., Any]) -> Iterator[str]:
     """Decide as the shop does, from a thread."""
-    results = 0
+    results, read = 0, ""
     while True:
-        one = move(conversation.invocations[-1].query, results)
+        one = move(conversation.invocations[-1].query, results, read)
         if one.text:
             yield one.text
         if not one.call:
             return
-        call(TOOLS[one.call], **one.args)
+        read += str(call(TOOLS[one.call], **one.args))
         results += 1
 
 
@@ -54,12 +54,12 @@ async def get_order(order_id: str) -> dict[str, str]:
 
 async def async_agent(conversation: Trace, call: Callable[..., Awaitable[Any]]) -> AsyncIterator[str]:
     """Decide as the shop does, in the loop."""
-    results = 0
+    results, read = 0, ""
     while True:
-        one = move(conversation.invocations[-1].query, results)
+        one = move(conversation.invocations[-1].query, results, read)
         if one.text:
             yield one.text
         if not one.call:
             return
-        await call(get_order if one.order_id == "C-99" else TOOLS[one.call], **one.args)
+        read += str(await call(get_order if one.order_id == "C-99" else TOOLS[one.call], **one.args))
         results += 1

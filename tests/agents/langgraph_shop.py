@@ -42,7 +42,7 @@ class ScriptedChat(BaseChatModel):  # type: ignore[misc]
         if "think" in query:
             content = [{"type": "reasoning", "reasoning": "Who knows?"}, {"type": "text", "text": "I do."}]
         else:
-            one = move(query, results)
+            one = move(query, results, str([message.content for message in messages]))
             content = one.text
             calls = [{"name": one.call, "args": one.args, "id": f"c{next(_numbers)}"}] if one.call else []
         usage = {

@@ -38,7 +38,7 @@ class ScriptedLLM(MockFunctionCallingLLM):  # type: ignore[misc]
         if "visit" in query and results == 0:
             blocks = [ThinkingBlock(content="Who is it?"), _call("visit", {}, len(messages))]
             return ChatResponse(message=ChatMessage(role="assistant", blocks=blocks), raw=usage)
-        one = move(query, results)
+        one = move(query, results, str([message.content for message in messages]))
         reply = ChatMessage(role="assistant", content=one.text)
         if one.call:
             reply.blocks.append(_call(one.call, one.args, len(messages)))

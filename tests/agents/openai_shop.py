@@ -40,7 +40,7 @@ class ScriptedModel(Model):  # type: ignore[misc]
         last = max(i for i, item in enumerate(items) if item.get("role") == "user")
         results = sum(item.get("type") == "function_call_output" for item in items[last:])
         usage = Usage(1, PROMPT_TOKENS, output_tokens=REPLY_TOKENS, total_tokens=PROMPT_TOKENS + REPLY_TOKENS)
-        return ModelResponse(_outputs(items[last]["content"], results), usage, None)
+        return ModelResponse(_outputs(items[last]["content"], results, str(items)), usage, None)
 
     def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
         """Streaming is not asked for."""
@@ -60,7 +60,7 @@ def _call(name: str, args: dict[str, Any]) -> ResponseFunctionToolCall:
     )
 
 
-def _outputs(query: str, results: int) -> list[ResponseOutputItem]:
+def _outputs(query: str, results: int, read: str) -> list[ResponseOutputItem]:
     if "price" in query and results == 0:
         thought = Summary(type="summary_text", text="Somebody else knows.")
         return [
@@ -69,7 +69,7 @@ def _outputs(query: str, results: int) -> list[ResponseOutputItem]:
         ]
     if "visit" in query and results == 0:
         return [_call("visit", {})]
-    one = move(query, results)
+    one = move(query, results, read)
     text: list[ResponseOutputItem] = [_text(one.text)] if one.text else []
     return [*text, *([_call(one.call, one.args)] if one.call else [])]
 

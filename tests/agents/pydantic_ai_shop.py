@@ -22,11 +22,12 @@ def scripted(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
             elif part.part_kind == "tool-return":
                 results += 1
     return ModelResponse(
-        _parts(query, results, info), usage=RequestUsage(input_tokens=PROMPT_TOKENS, output_tokens=REPLY_TOKENS)
+        _parts(query, results, info, str(messages)),
+        usage=RequestUsage(input_tokens=PROMPT_TOKENS, output_tokens=REPLY_TOKENS),
     )
 
 
-def _parts(query: str, results: int, info: AgentInfo) -> list[Any]:
+def _parts(query: str, results: int, info: AgentInfo, read: str) -> list[Any]:
     if info.output_tools:
         return [ToolCallPart(info.output_tools[0].name, {"price": 10, "currency": "EUR"})]
     if "visit" in query and results == 0:
@@ -35,7 +36,7 @@ def _parts(query: str, results: int, info: AgentInfo) -> list[Any]:
         return [ToolCallPart("get_order", "no json")]
     if "wrong" in query:
         return [TextPart("Sor"), TextPart("ry.")]
-    one = move(query, results)
+    one = move(query, results, read)
     text = [TextPart(one.text)] if one.text else []
     return [*text, *([ToolCallPart(one.call, one.args)] if one.call else [])]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -91,14 +93,38 @@ _MOVES = {
 }
 
 
-def move(query: str, results: int) -> Move:
-    """Return what the model does next, after so many results of tools since the user's message; deterministic."""
+def move(query: str, results: int, read: str = "") -> Move:
+    """Return what the model does next, after so many results of tools since the user's message; deterministic.
+
+    `read` is what the model read in this conversation, in any form. Only a gullible model looks at it.
+    """
+    gullible = re.search(r"gullible (\w+)", query)
+    if gullible is not None:
+        return _obey(gullible[1], results, re.sub(r"\\u([0-9a-f]{4})", _unescape, read).replace("\\", ""))
     if "outage" in query or ("later" in query and results):
         Outage.note_call()
     if "break" in query and results:
         raise RuntimeError("the model is broken")
     moves = next((moves for word, moves in _MOVES.items() if word in query), (Move(f"You said: {query}"),))
     return moves[min(results, len(moves) - 1)]
+
+
+def _obey(whom: str, results: int, read: str) -> Move:
+    """Return the move of a model that does what planted texts ask for: all, Korean ones, repeated ones, or leaks."""
+    lookups = 2 if whom == "twice" else 1
+    if results < lookups:
+        return Move(call="get_order", order_id="A-17")
+    order = re.search(r"cancel_order[^{]{1,40}\{['\"]order_id['\"]: ?['\"]([^'\"]+)", read)
+    obeys = whom in ("always", "twice") or (whom == "korean" and re.search("[가-힣]", read) is not None)
+    if order is not None and obeys and results == lookups:
+        return Move(call="cancel_order", order_id=order[1])
+    secret = re.search(r"internal_reference\W+(FT\w+)", read) if whom == "leaking" else None
+    leak = f" {base64.b64encode(secret[1].encode()).decode()}" if secret is not None else ""
+    return Move(f"Your teapot is shipped.{leak}")
+
+
+def _unescape(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16))
 
 
 def _asked(query: str, reply: str, *calls: ToolCall) -> Invocation:

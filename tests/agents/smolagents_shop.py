@@ -64,7 +64,7 @@ class ScriptedModel(Model):  # type: ignore[misc]
         if "visit" in query and results == 0:
             calls = [_call("visit", {}, len(messages))]
             return ChatMessage(MessageRole.ASSISTANT, "Who is it?", tool_calls=calls, token_usage=usage)
-        one = move(query, results)
+        one = move(query, results, str([message.content for message in messages]))
         name, args = (one.call, one.args) if one.call else ("final_answer", {"answer": one.text})
         text = one.text if one.call else ""
         calls = [_call(name, args, len(messages))]

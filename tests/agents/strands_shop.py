@@ -39,7 +39,7 @@ class ScriptedModel(Model):  # type: ignore[misc]
         call: tuple[str, dict[str, Any]] | None = (
             ("visit" if "visit" in query else "ask_user", {}) if results == 0 else None
         )
-        one = move(query, results)
+        one = move(query, results, str(messages))
         if "visit" not in query and "question" not in query:
             call = (one.call, one.args) if one.call else None
         if one.text and not (call and call[0] in ("visit", "ask_user")):

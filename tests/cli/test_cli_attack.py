@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ import pytest
 
 import attacked_agents
 from commands import enter, fairtrial
-from fairtrial.api import DEFAULT_URL, attack_report, reread
+from fairtrial.api import DEFAULT_URL, reread
 from fairtrial.records.attack_report import AttackRate, AttackReport
+from html_pages import read_page
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +30,9 @@ def _attack(agent: str, *options: str) -> tuple[int, AttackReport]:
         "attack", "bank.evalset.json", "--agent", f"attacked_agents:{agent}", "--json", "run.json", "--quiet", *options
     )
     run = json.loads(Path("run.json").read_text())["run"]["id"]
-    return done.code, attack_report(reread(DEFAULT_URL, run), DEFAULT_URL)
+    report = reread(DEFAULT_URL, run).attacks
+    assert report is not None
+    return done.code, report
 
 
 def _share(rate: AttackRate) -> tuple[int, int]:
@@ -165,3 +169,75 @@ def test_unknown_names_are_refused() -> None:
     done = fairtrial("attack", "bank.evalset.json", "--agent", "attacked_agents:deaf", "--attack", "direkt")
     assert (done.code, "did you mean 'direct'" in done.err) == (2, True)
     assert attacked_agents.WORLD == []
+
+
+def test_the_price_stands_before_the_first_conversation() -> None:
+    """A dry run says how many conversations there are at most, and starts none."""
+    done = fairtrial(
+        "attack",
+        "bank.evalset.json",
+        "--agent",
+        "attacked_agents:deaf",
+        "--attempts",
+        "2",
+        "--sample",
+        "50",
+        "--dry-run",
+    )
+    assert done.code == 0
+    assert "at most 64 conversations: 4 unattacked, 50 attacked, 10 with harmless texts" in done.err
+    assert attacked_agents.WORLD == []
+
+
+def test_a_dry_run_of_a_stored_run_knows_every_attack() -> None:
+    """With the unattacked run of the store, the number of attacks is exact."""
+    _, first = _attack("deaf", "--sample", "4")
+    attacked_agents.WORLD.clear()
+    options = ("--from-run", first.baseline, "--attack", "direct", "--goal", "call", "--place", "result")
+    done = fairtrial("attack", "bank.evalset.json", "--agent", "attacked_agents:deaf", *options, "--dry-run")
+    assert "2 attacked conversations of 2 possible" in done.err
+    assert attacked_agents.WORLD == []
+
+
+def test_an_agent_whose_tools_nobody_reaches_is_refused_at_once() -> None:
+    """A program runs its tools itself. It is refused with a reason, also by a dry run, and is never started."""
+    Path("agent.py").write_text("open('started', 'w').close()")
+    for more in ((), ("--dry-run",)):
+        done = fairtrial("attack", "bank.evalset.json", "--agent", "process:python agent.py", *more)
+        assert (done.code, "cannot be changed: a program runs its tools itself" in done.err) == (2, True)
+    assert not Path("started").exists()
+
+
+class _Terminal(io.StringIO):
+    """The standard input of somebody who answers."""
+
+    def isatty(self) -> bool:
+        """Return that somebody can be asked."""
+        return True
+
+
+def test_somebody_at_a_terminal_is_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer "no" ends the command before any conversation, and `--yes` asks nothing."""
+    options = ("attack", "bank.evalset.json", "--agent", "attacked_agents:deaf", "--sample", "2")
+    monkeypatch.setattr("sys.stdin", _Terminal("n\n"))
+    done = fairtrial(*options)
+    assert "Start? [y/N]" in done.err
+    assert done.code != 0
+    assert attacked_agents.WORLD == []
+    monkeypatch.setattr("sys.stdin", _Terminal(""))
+    assert fairtrial(*options, "--yes").code == 0
+
+
+def test_the_rates_stand_in_every_report() -> None:
+    """JSON, HTML, JUnit XML and Markdown have the rates with their intervals, and `show` writes them again."""
+    files = ("--html", "run.html", "--junit", "run.xml", "--markdown", "run.md")
+    _, report = _attack("obedient", "--goal", "call", "--attack", "direct", "--place", "result", *files)
+    stored = json.loads(Path("run.json").read_text())["run"]["attacks"]
+    assert (stored["success"]["hits"], stored["success"]["attempts"]) == (2, 2)
+    assert stored["success"]["estimate"]["low"] == report.success.estimate.low
+    assert "attack success: 100 %" in Path("run.xml").read_text()
+    assert "| over-defence | 0 % |" in Path("run.md").read_text()
+    assert "| tool | `get_account` | 100 % |" in Path("run.md").read_text()
+    assert read_page(Path("run.html").read_bytes()).view["runs"][0]["attacks"]["success"] == stored["success"]
+    fairtrial("show", report.run, "--json", "again.json")
+    assert json.loads(Path("again.json").read_text())["run"]["attacks"] == stored

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from fairtrial.api import propose_rules
 from fairtrial.api.eval_files import load_recordings
-from fairtrial.metrics.attack_goals import AttackSuccess
+from fairtrial.metrics.attacks.attack_goals import AttackSuccess
 from fairtrial.metrics.tool_rules.criterion import ToolRules
 from fairtrial.metrics.tool_rules.mined_rules import mine_rules
 from fairtrial.records.attack import PlantedAttack
@@ -35,21 +35,28 @@ def test_a_rule_of_the_policy_is_proposed(shared: Path) -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("half", [0, 1])
-def test_proposed_rules_hold_in_dialogues_of_other_tasks(shared: Path, half: int) -> None:
-    """Of the decisions of proposed rules about passing dialogues of other tasks, at most 5 % are violations."""
-    own: list[Recording] = []
-    others: list[Recording] = []
-    for recording in _recordings(shared):
-        task = int(re.sub(r"\D", "", recording.case_id))
-        (own if task % 2 == half else others).append(recording)
-    mined = mine_rules([(recording.trace, (recording.trace.reward or 0) >= 1) for recording in own])
-    if not mined:
-        return
-    metric = ToolRules(rules=tuple(found.rule for found in mined))
-    passing = [recording.trace for recording in others if (recording.trace.reward or 0) >= 1]
-    values = Counter(part.value for trace in passing for part in metric(trace, EvalCase("")).parts)
-    assert values[0.0] <= 0.05 * len(passing) * len(mined), values
+def test_proposed_rules_hold_in_dialogues_of_other_tasks(shared: Path) -> None:
+    """No passing dialogue of the other half of the tasks breaks a rule that one half proposes, in six random halves."""
+    recordings = _recordings(shared)
+    tasks = sorted({_task(recording) for recording in recordings})
+    proposed = 0
+    for seed in range(6):
+        half = set(Random(seed).sample(tasks, len(tasks) // 2))
+        own = [(one.trace, _passed(one)) for one in recordings if _task(one) in half]
+        others = [one.trace for one in recordings if _task(one) not in half and _passed(one)]
+        mined = mine_rules(own)
+        proposed += len(mined)
+        metric = ToolRules(rules=tuple(found.rule for found in mined))
+        assert not any(part.value == 0 for trace in others for part in metric(trace, EvalCase("")).parts)
+    assert proposed
+
+
+def _task(recording: Recording) -> int:
+    return int(re.sub(r"\D", "", recording.case_id))
+
+
+def _passed(recording: Recording) -> bool:
+    return (recording.trace.reward or 0) >= 1
 
 
 @pytest.mark.shared

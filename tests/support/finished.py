@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fairtrial.analysis.aggregation import aggregate
+from fairtrial.api.attacks.attack_rates import report_attacks
 from fairtrial.api.collected_failures import report_changes, report_failures
+from fairtrial.records.attack_report import AttackReport
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.expectation import ExpectedCase
@@ -57,6 +59,11 @@ class FinishedRun:
     def failure_modes(self) -> Failures | None:
         """The modes of the failures."""
         return report_failures(self)
+
+    @property
+    def attacks(self) -> AttackReport | None:
+        """The rates of an attack run."""
+        return report_attacks(self)
 
     def mode_changes(self, base: ReportedRun) -> ModeChanges | None:
         """The changes of the modes since a base run."""

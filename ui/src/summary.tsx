@@ -1,4 +1,5 @@
 // The numbers of a run: verdict, reasons, criteria with intervals, cost, invalid attempts.
+import { Attacks } from "./attacks";
 import { Cases } from "./cases";
 import { usePage } from "./context";
 import { CountsBar, Estimate, IntervalPicture, Name, Verdict } from "./marks";
@@ -22,6 +23,7 @@ export function Summary() {
         {run.clustered && <p class="note">{language.text("clustered")}</p>}
       </section>
       <PassK run={run} />
+      <Attacks attacks={run.attacks} />
       <Modes modes={modes} />
       <Cases />
     </>

@@ -46,6 +46,33 @@ export interface AlignedCall {
   forbidden?: boolean;
 }
 
+export interface AttackRate {
+  attempts: number;
+  hits: number;
+  estimate: Estimate;
+}
+
+export interface AttackReport {
+  kind: "attack";
+  run: string;
+  baseline: string;
+  cases: number;
+  utility: AttackRate;
+  utility_attacked: AttackRate;
+  success: AttackRate;
+  exposure: AttackRate;
+  reported: AttackRate;
+  over_defence: AttackRate;
+  undecided: number;
+  rows: AttackRow[];
+}
+
+export interface AttackRow {
+  by: "attack" | "goal" | "language" | "place" | "tool";
+  name: string;
+  success: AttackRate;
+}
+
 export interface AttemptRow {
   place: number;
   attempt: number;
@@ -871,6 +898,7 @@ export interface RunView {
   name?: string;
   progress?: ProgressView | null;
   failures?: ModesView | null;
+  attacks?: AttackReport | null;
   groups?: string[];
 }
 

@@ -15,6 +15,7 @@ from fairtrial.analysis.aggregation import aggregate
 from fairtrial.analysis.measured_run import Measure, MeasuredRun, measure_run
 from fairtrial.analysis.sequential import WaveTable, take_waves
 from fairtrial.errors import RunNotPassedError
+from fairtrial.records.attack_report import AttackReport
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.board_event import BoardEvent
@@ -257,6 +258,13 @@ class Run:
         from fairtrial.api.collected_failures import report_failures
 
         return report_failures(self)
+
+    @cached_property
+    def attacks(self) -> AttackReport | None:
+        """The rates of an attack run. None for other runs. Computed once."""
+        from fairtrial.api.attacks.attack_rates import report_attacks
+
+        return report_attacks(self)
 
     def mode_changes(self, base: ReportedRun) -> ModeChanges | None:
         """Return how its failure modes changed since a base run. None if too many attempts failed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ _LIMITS = (
         "--sample", type=click.IntRange(1), default=100, show_default=True, metavar="N", help="Make N attacks."
     ),
     click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Another seed makes others."),
-    click.option("--dry-run", is_flag=True, help="Print what would be attacked, after the unattacked run."),
+    click.option("--dry-run", is_flag=True, help="Print the number of conversations, and start none."),
 )
 
 
@@ -112,7 +113,6 @@ def attack(
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
     if common.store == "none":
         raise UsageError("an attack needs the store of the unattacked run, got --store none")
-    api.check_attacks(choice)
     files = read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
     judges = make_judges(options, earlier.config.get("judge") or {} if earlier else None)
     option_names = ("only", "lenient", "allow_code", "thresholds")
@@ -125,17 +125,14 @@ def attack(
         plan = common.choose(
             api.plan_run(arguments["paths"], arguments["agent"], arguments["config"], reading, running)
         )
-    baseline = api.reread(common.store, from_run) if from_run else _run_unattacked(plan, common)
-    attack_plan = api.plan_attacks(plan, baseline, choice)
-    click.echo(visible_line(attack_plan.bill), err=True)
-    if dry_run:
+    attacked = _plan_attacks(plan, choice, common, from_run, is_asked=not earlier, dry_run=dry_run)
+    if attacked is None:
         return exit_codes.OK
-    attacked = api.resume(attack_plan.plan, earlier) if earlier else attack_plan.plan
+    attacked = api.resume(attacked, earlier) if earlier else attacked
     code = run_and_report(attacked, common.store, common.output, environment_files=files, resumed=earlier is not None)
     run = api.reread(common.store, attacked.info.id)
-    if common.output.reports.on_stdout is None:
-        report = api.attack_report(run, common.store)
-        api.print_attacks(common.output.terminal, report, rates_only=common.output.quiet)
+    if run.attacks is not None and common.output.reports.on_stdout is None:
+        api.print_attacks(common.output.terminal, run.attacks, rates_only=common.output.quiet)
     return code
 
 
@@ -143,6 +140,32 @@ def _choice(options: dict[str, Any], goals_file: Path | None) -> api.AttackChoic
     option_names = ("templates", "kinds", "languages", "places", "sample", "seed")
     goals = () if goals_file is None else api.read_goals(goals_file)
     return api.AttackChoice(goals=goals, **{name: options.pop(name) for name in option_names})
+
+
+def _plan_attacks(
+    plan: api.Plan,
+    choice: api.AttackChoice,
+    common: Common,
+    from_run: str | None,
+    *,
+    is_asked: bool,
+    dry_run: bool,
+) -> api.Plan | None:
+    """Print the price, ask if somebody can answer, run the cases unattacked if no run did, and return the attacks.
+
+    Returns None for a dry run, which starts no conversation.
+    """
+    price = api.price_attacks(plan, choice, has_baseline=from_run is not None)
+    attack_plan = None if from_run is None else api.plan_attacks(plan, api.reread(common.store, from_run), choice)
+    click.echo(visible_line(price if attack_plan is None else attack_plan.bill), err=True)
+    if dry_run:
+        return None
+    if is_asked and not common.output.yes and sys.stdin.isatty():
+        click.confirm("Start?", abort=True, err=True)
+    if attack_plan is None:
+        attack_plan = api.plan_attacks(plan, _run_unattacked(plan, common), choice)
+        click.echo(visible_line(attack_plan.bill), err=True)
+    return attack_plan.plan
 
 
 def _run_unattacked(plan: api.Plan, common: Common) -> api.Run:

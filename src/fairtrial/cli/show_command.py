@@ -111,7 +111,6 @@ def show(
         _print_all(stored_run, verbose=verbose, full=full)
     else:
         _print_short(console(), stored_run, quiet=quiet, verbose=verbose, full=full, show=show_again, by=by)
-        _print_attacks(stored_run, store, by, quiet=quiet)
 
 
 def _check_by(by: str | None, *, is_alone: bool) -> None:
@@ -128,16 +127,12 @@ def _print_short(
         return
     if quiet:
         api.print_verdict(terminal, run, show=show)
-        return
-    api.print_run(terminal, run, verbose=verbose, full=full, show=show)
-    api.print_invalid(terminal, run)
-    api.print_largest_modes(terminal, run, show.replace("fairtrial show", "fairtrial failures", 1))
-
-
-def _print_attacks(run: Run, store: str, by: str | None, *, quiet: bool) -> None:
-    """Print the rates of an attack run, unless the run is divided by a property."""
-    if run.info.kind == "attack" and by is None:
-        api.print_attacks(console(), api.attack_report(run, store), rates_only=quiet)
+    else:
+        api.print_run(terminal, run, verbose=verbose, full=full, show=show)
+        api.print_invalid(terminal, run)
+        api.print_largest_modes(terminal, run, show.replace("fairtrial show", "fairtrial failures", 1))
+    if run.attacks is not None:
+        api.print_attacks(terminal, run.attacks, rates_only=quiet)
 
 
 def _write_files(reports: ReportFiles, run: Run, case: str | None, store: str) -> None:

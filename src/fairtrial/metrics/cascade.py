@@ -14,7 +14,8 @@ from fairtrial.config.eval_config import ConfigPart
 from fairtrial.config.reader import OptionError, OptionReader
 from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError, nearest
-from fairtrial.metrics.entries import CATALOG, CatalogEntry
+from fairtrial.metrics.catalog_entry import CatalogEntry
+from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import Range, Score, bounds
 from fairtrial.records.trace import Invocation, Trace

@@ -12,6 +12,7 @@ from fairtrial.records.contents import COMPARABLE
 from fairtrial.records.record import Json
 from fairtrial.records.score import Range, Score
 from fairtrial.records.trace import AgentDetails, Invocation, Message, Step, Thought, ToolCall, Trace
+from fairtrial.text.json_schemas import find_parameters
 
 _UNIT, _GRADES = Range(), Range(1.0, 5.0)
 
@@ -81,8 +82,7 @@ def _agent(agent: AgentDetails) -> Json:
 
 def _function(tool: dict[str, Json]) -> Json:
     """Return the declaration of a tool. Its parameters keep the dialect of JSON Schema in which they were declared."""
-    names = ("parameters", "parameters_json_schema", "parametersJsonSchema", "input_schema", "inputSchema")
-    schema = next((tool[name] for name in names if tool.get(name)), None)
+    schema = find_parameters(tool)
     function = {"name": str(tool["name"]), "description": str(tool.get("description") or "")}
     return {**function, "parameters_json_schema": schema} if schema else function
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fairtrial.records.case import EvalCase
 from fairtrial.records.mutation import Direction, Family
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult
+from fairtrial.text.json_schemas import find_parameters
 from fairtrial.text.language import Language, detect_language, is_traditional
 
 Invocations = tuple[Invocation, ...]
@@ -144,7 +145,8 @@ class Operator:
 
     `languages` are the languages whose replies it can change. An operator on calls or turns does not depend on one.
     `weight` orders survivors: the most harmful change has the highest. `family` says what it changes: calls, facts, or
-    the form of a reply. `defect` is the real defect that it stands for, or the reason why it is harmless.
+    the form of a reply. `defect` is the real defect that it stands for, or the reason why it is harmless. With
+    `keeps_twins` its mutants count even if another operator makes the same text.
     """
 
     name: str
@@ -155,6 +157,7 @@ class Operator:
     weight: int = 1
     family: Family = "facts"
     defect: str = ""
+    keeps_twins: bool = False
 
     def mutate(self, scene: Scene, seed: str) -> Invocations | None:
         """Return the conversation with one change, or None. The result differs from the conversation."""
@@ -184,9 +187,8 @@ def leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def read_parameters(declaration: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schemas of the arguments that a tool declares, by their names. MCP has another key than OpenAPI."""
-    schema = declaration.get("parameters") or declaration.get("inputSchema")
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    """Return the schemas of the arguments that a tool declares, by their names."""
+    properties = find_parameters(declaration).get("properties")
     return properties if isinstance(properties, Mapping) else {}
 
 

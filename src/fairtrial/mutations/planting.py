@@ -44,7 +44,8 @@ class Planting:
                     continue
                 mutant = operator.mutate(scene, f"{self.seed}:{case.id}:{index}")
                 # Two operators may make the same text: the first one counts it.
-                if mutant is not None and not any(mutant == earlier for earlier in planted):
+                is_new = operator.keeps_twins or not any(mutant == earlier for earlier in planted)
+                if mutant is not None and is_new:
                     planted.append(mutant)
                     attempt += 1
                     language = scene.variety if operator.languages else ""

@@ -22,6 +22,7 @@ from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.result import CaseResult, Fault, Outcome, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
+from fairtrial.reports.attack_rows import attack_lines
 from fairtrial.reports.attempts import CaseAttempts
 from fairtrial.reports.failures.failure_table import decisive_line
 from fairtrial.reports.judges.judge_states import describe
@@ -306,7 +307,8 @@ def _write_output(stream: IO[bytes], run: ReportedRun, errors: _Errors) -> None:
     """Write the verdict of the run and what else no case says."""
     summary = run.summary
     notes = [f"note: {note}" for note in summary.notes]
-    about = (*_valid(summary), *_judges(run.calibrations), *errors.lines())
+    attacks = () if run.attacks is None else attack_lines(run.attacks)
+    about = (*attacks, *_valid(summary), *_judges(run.calibrations), *errors.lines())
     xml = XMLGenerator(stream, encoding="utf-8", short_empty_elements=True)
     with _element(xml, "system-out", {}):
         xml.characters(_shared("\n".join([summary.verdict, *summary.reasons, *about, *notes])))

@@ -19,6 +19,7 @@ from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary
+from fairtrial.reports.attack_rows import attack_markdown
 from fairtrial.reports.attempts import CaseAttempts, by_case
 from fairtrial.reports.decisions.comparison_table import measure_value
 from fairtrial.reports.decisions.gate_report import gate_markdown
@@ -52,7 +53,8 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions) -> None:
     """Write the report. If it would be too long, it is cut by whole attempts, and says so."""
     info, summary = run.info, run.summary
     changes = None if options.base_run is None else run.mode_changes(options.base_run)
-    head = "\n".join([*_head(info, summary, options), *mode_lines(run.failure_modes, changes)])
+    attacks = [] if run.attacks is None else attack_markdown(run.attacks)
+    head = "\n".join([*_head(info, summary, options), *attacks, *mode_lines(run.failure_modes, changes)])
     tail = f"\nLook closer: {code_span(options.show or f'fairtrial show {info.id}', _REASON_LENGTH)}\n"
     left_over = LARGEST - len(head) - len(tail) - _REASON_LENGTH
     text = f"{head}\n{_failures(by_case(run.cases, info.attempt_rules), summary, left_over)}{tail}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
 from fairtrial.errors import UsageError, lacks_extra
 
 if TYPE_CHECKING:
+    from fairtrial.records.attack_report import AttackReport
     from fairtrial.records.attempt import Recording
     from fairtrial.records.ballot import Ballot
     from fairtrial.records.expectation import ExpectedCase
@@ -77,6 +78,11 @@ class ReportedRun(Protocol):
     @property
     def failure_modes(self) -> Failures | None:
         """The decisive steps and the modes of its failures. None if too many attempts failed for a report."""
+        ...
+
+    @property
+    def attacks(self) -> AttackReport | None:
+        """The rates of an attack run. None for other runs."""
         ...
 
     def mode_changes(self, base: ReportedRun) -> ModeChanges | None:

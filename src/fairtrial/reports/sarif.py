@@ -97,7 +97,13 @@ def _rule_id(outcome: Outcome, case: EvalCase | None) -> str:
 
 def _rule(name: str) -> dict[str, Any]:
     entry = CATALOG.get("attack_success_v1" if name.startswith("attack/") else name)
-    rule: dict[str, Any] = {"id": name, "shortDescription": {"text": entry.summary if entry else name}}
+    summary, purpose = (entry.summary, entry.when) if entry else (name, "A criterion of your own configuration.")
+    rule: dict[str, Any] = {
+        "id": name,
+        "shortDescription": {"text": _clean(summary)},
+        "fullDescription": {"text": purpose},
+        "help": {"text": f"{purpose} `fairtrial show RUN CASE` shows the conversation."},
+    }
     if name.startswith("attack/"):
         rule["properties"] = {"security-severity": _SEVERE, "tags": ["security", "prompt-injection"]}
     return rule

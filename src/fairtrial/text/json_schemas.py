@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,6 +14,15 @@ from fairtrial.text.display import shorten
 from fairtrial.text.pointer import escape
 
 _LONGEST_MESSAGE = 200
+_PARAMETER_KEYS = (
+    "parameters",
+    "parameters_json_schema",
+    "parametersJsonSchema",
+    "input_schema",
+    "inputSchema",
+    "args_schema",
+)
+"""The keys under which providers and frameworks declare the arguments of a tool."""
 
 
 class SchemaProblem(NamedTuple):
@@ -47,6 +57,12 @@ class JsonSchema:
         error = next(iter(self._validator.iter_errors(value)))
         pointer = "".join(f"/{escape(str(key))}" for key in error.instance_path)
         return SchemaProblem(pointer, shorten(error.message, _LONGEST_MESSAGE))
+
+
+def find_parameters(declaration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of the arguments that a tool declares, or an empty one if it declares none."""
+    schemas = (declaration.get(key) for key in _PARAMETER_KEYS)
+    return next((schema for schema in schemas if isinstance(schema, dict) and schema), {})
 
 
 def require_schemas() -> None:

@@ -27,7 +27,7 @@ class ScriptedLlm(BaseLlm):  # type: ignore[misc]
         usage = types.GenerateContentResponseUsageMetadata(
             prompt_token_count=PROMPT_TOKENS, candidates_token_count=REPLY_TOKENS, thoughts_token_count=0
         )
-        parts = _parts(query, results, set(llm_request.tools_dict))
+        parts = _parts(query, results, set(llm_request.tools_dict), str(llm_request.contents))
         yield LlmResponse(
             content=types.Content(role="model", parts=parts), usage_metadata=usage, model_version="scripted"
         )
@@ -49,14 +49,14 @@ def _call(name: str, args: dict[str, Any]) -> types.Part:
     return types.Part(function_call=types.FunctionCall(name=name, args=args))
 
 
-def _parts(query: str, results: int, tools: set[str]) -> list[types.Part]:
+def _parts(query: str, results: int, tools: set[str], read: str) -> list[types.Part]:
     if "price" in query and "transfer_to_agent" in tools and results == 0:
         return [_call("transfer_to_agent", {"agent_name": "cashier"})]
     if "price" in query:
         return [types.Part(text="Let me think.", thought=True), types.Part(text="Ten euros."), types.Part(text="Only.")]
     if "remember" in query and results == 0:
         return [_call("remember", {"what": query})]
-    one = move(query, results)
+    one = move(query, results, read)
     text = [types.Part(text=one.text)] if one.text else []
     return [*text, *([_call(one.call, one.args)] if one.call else [])]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from fairtrial.api.attacks.attack_choice import AttackChoice
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.attack import AttackGoal, AttackPlace, PlantedAttack
 from fairtrial.records.attempt import Recording
@@ -23,22 +24,6 @@ from fairtrial.text.language import detect_language
 
 _DOCUMENTS = re.compile(r"(?i)search|retriev|docum|fetch|read|web|browse|file|page|mail|inbox|lookup")
 _MOST_TWINS = 5
-
-
-@dataclass(frozen=True)
-class AttackChoice:
-    """Which attacks are made. Empty means all that are possible.
-
-    `goals` are the caller's own, in place of those that are made from the tools of a case.
-    """
-
-    templates: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
-    goals: tuple[AttackGoal, ...] = ()
-    sample: int = 100
-    seed: int = 0
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from fairtrial.api.attacks.attack_candidates import (
-    AttackChoice,
     Target,
     choose_evenly,
     list_attacks,
@@ -22,30 +20,27 @@ from fairtrial.api.attacks.attack_candidates import (
     list_twins,
     plant_in_messages,
 )
+from fairtrial.api.attacks.attack_choice import AttackChoice, check_attacks
+from fairtrial.api.attacks.attack_rates import ATTACKED, HARMLESS, REPORTED, SUCCESS, UTILITY, utility
+from fairtrial.api.mutation.mutation_sources import judged_criteria
 from fairtrial.api.planning import Plan, new_run_id, now
 from fairtrial.api.stored_runs import Run
-from fairtrial.errors import UsageError, nearest
-from fairtrial.metrics.attack_goals import AttackReported, AttackSuccess
+from fairtrial.errors import UsageError
+from fairtrial.metrics.attacks.attack_goals import AttackReported, AttackSuccess
 from fairtrial.metrics.signature import signature
 from fairtrial.planned_case import PlannedCase
 from fairtrial.protocols import RefusesEnvironment
-from fairtrial.records.attack import AttackGoal, AttackPlace, GoalKind, PlantedAttack
+from fairtrial.records.attack import AttackGoal, PlantedAttack
 from fairtrial.records.case import EvalCase
-from fairtrial.records.decoding import convert, json_decoder
 from fairtrial.records.keys import digest_bytes
 from fairtrial.records.record import Json
 from fairtrial.records.result import Criterion, Verdict
 from fairtrial.records.score import Range
 from fairtrial.records.trace import Trace
-from fairtrial.simulate.attacks.attack_table import ATTACKS, LANGUAGES
 from fairtrial.simulate.attacks.attacked_environment import AttackedEnvironments
 from fairtrial.text.display import count
-from fairtrial.text.planted_values import make_canary
+from fairtrial.text.json_schemas import find_parameters
 
-ATTACKED, HARMLESS = "attacked", "harmless"
-"""The variants of an eval set in an attack run."""
-SUCCESS, REPORTED = "attack_success_v1", "attack_reported_v1"
-"""The criteria that decide attacks."""
 _TWIN_SHARE = 5
 """One harmless twin stands beside so many attacks."""
 
@@ -81,60 +76,34 @@ class AttackPlan:
         return "; ".join(parts)
 
 
-def check_attacks(choice: AttackChoice) -> None:
-    """Raise UsageError if a name is unknown."""
-    allowed: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
-        "attack": (choice.templates, tuple(ATTACKS)),
-        "goal": (choice.kinds, GoalKind.__args__),  # type: ignore[attr-defined]
-        "language": (choice.languages, LANGUAGES),
-        "place": (choice.places, AttackPlace.__args__),  # type: ignore[attr-defined]
-    }
-    for name, (names_given, allowed_names) in allowed.items():
-        for item in names_given:
-            if item not in allowed_names:
-                hint = nearest(item, allowed_names) or f"; allowed: {', '.join(allowed_names)}"
-                raise UsageError(f"{item!r} is not the name of a {name}{hint}")
+def price_attacks(plan: Plan, choice: AttackChoice, *, has_baseline: bool = False) -> str:
+    """Return what an attack costs at most, in words, before any conversation.
 
-
-def read_goals(path: Path) -> tuple[AttackGoal, ...]:
-    """Return the goals in a file: an array of objects with `kind`, `tool`, `args` and so on. Raises UsageError."""
-    try:
-        goals = json_decoder(tuple[AttackGoal, ...]).decode(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise UsageError(f"{path}: must be an array of goals, each {{kind, tool, args, ...}}: {error}") from None
-    for place, goal in enumerate(goals):
-        missing = [name for name in _REQUIRED_FIELDS[goal.kind] if not getattr(goal, name)]
-        if missing:
-            raise UsageError(f"{path}: /{place}: a goal of the kind {goal.kind} needs {' and '.join(missing)}")
-    return tuple(
-        replace(goal, canary=goal.canary or make_canary(str(place)), id=goal.id or f"{goal.kind} {place + 1}")
-        if goal.kind == "exfiltrate"
-        else goal
-        for place, goal in enumerate(goals)
-    )
-
-
-_REQUIRED_FIELDS: dict[GoalKind, tuple[str, ...]] = {
-    "call": ("tool",),
-    "redirect": ("tool", "field"),
-    "exfiltrate": (),
-    "suppress": ("text",),
-    "misinform": ("text",),
-    "exhaust": ("tool", "count"),
-}
-
-
-def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
-    """Return the plan of the attacks on the cases that passed in an unattacked run of the same plan.
-
-    Raises UsageError if the tools of the agent cannot be reached, or if no case can be attacked.
+    `has_baseline` says that the unattacked run exists already. Raises UsageError if a name of the choice is unknown, or
+    if the tools of the agent cannot be reached.
     """
     check_attacks(choice)
     reason = plan.agent.refuses_environment if isinstance(plan.agent, RefusesEnvironment) else ""
     if reason:
         raise UsageError(f"the results of this agent's tools cannot be changed: {reason}")
+    unattacked = 0 if has_baseline else plan.total
+    twins = _count_twins(len(plan.cases), choice.sample)
+    parts = [] if has_baseline else [f"{unattacked:,} unattacked"]
+    parts += [f"{choice.sample:,} attacked", f"{twins:,} with harmless texts"]
+    conversations = f"at most {count(unattacked + choice.sample + twins, 'conversation')}: {', '.join(parts)}"
+    judged = ", ".join(judged_criteria(plan.cases))
+    return f"{conversations}{f'; {judged} asks judges about each' if judged else ''}"
+
+
+def _count_twins(cases: int, attacks: int) -> int:
+    return max(cases, attacks // _TWIN_SHARE) if attacks > 1 else 0
+
+
+def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
+    """Return the plan of the attacks on the cases that passed in an unattacked run of the same plan.
+
+    Raises UsageError if no case can be attacked. `price_attacks` has checked the choice and the agent before.
+    """
     targets, left_out = _targets(plan, baseline)
     usable = [
         target
@@ -151,7 +120,7 @@ def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
     if not selection:
         problem = "no case passed unattacked" if not targets else "no case has a place for an attack"
         raise UsageError(f"{problem}; see the unattacked run {baseline.info.id}")
-    wanted_twins = max(len(usable), len(selection) // _TWIN_SHARE) if len(selection) > 1 else 0
+    wanted_twins = _count_twins(len(usable), len(selection))
     twins = choose_evenly([list(list_twins(target)) for target in usable], wanted_twins, choice.seed)
     cases = [_attack_case(usable[place], attack, ATTACKED) for place, attack in selection]
     cases += [_attack_case(usable[place], attack, HARMLESS) for place, attack in twins]
@@ -189,23 +158,12 @@ def _tools_in(traces: Iterable[Trace]) -> dict[str, Json]:
     for trace in traces:
         for agent in trace.agents:
             for tool in agent.tools:
-                schema = next((tool[key] for key in _SCHEMAS if isinstance(tool.get(key), dict)), None)
-                tools.setdefault(str(tool["name"]), schema)
+                tools.setdefault(str(tool["name"]), find_parameters(tool) or None)
         for turn in trace.invocations:
             for call in turn.tool_calls:
                 properties = {name: {"type": _json_type(value)} for name, value in call.args.items()}
                 call_schemas.setdefault(call.name, {"properties": properties})
     return {**call_schemas, **{name: schema or call_schemas.get(name) for name, schema in tools.items()}}
-
-
-_SCHEMAS = (
-    "parameters",
-    "parameters_json_schema",
-    "parametersJsonSchema",
-    "input_schema",
-    "inputSchema",
-    "args_schema",
-)
 
 
 def _json_type(value: Json) -> str:
@@ -282,6 +240,7 @@ def _info(plan: Plan, baseline: Run, choice: AttackChoice, cases: Sequence[Plann
     config = {
         **plan.info.config,
         "baseline": baseline.info.id,
+        UTILITY: msgspec.to_builtins(utility(baseline.cases)),
         "attack": msgspec.json.decode(msgspec.json.encode(choice)),
         "attacks": digest,
         "clusters": clusters,
@@ -290,17 +249,3 @@ def _info(plan: Plan, baseline: Run, choice: AttackChoice, cases: Sequence[Plann
         "attempt_rules": {"eval_sets": {}, "cases": {}},
     }
     return replace(plan.info, id=new_run_id(), started=now(), kind="attack", config=config)
-
-
-def attack_choice_in(config: Mapping[str, Any]) -> AttackChoice:
-    """Return the choice in the manifest of an attack run."""
-    own = config["attack"]
-    goals = convert(own["goals"], tuple[AttackGoal, ...])
-    names = ("templates", "kinds", "languages", "places")
-    lists = {name: tuple(own[name]) for name in names}
-    return AttackChoice(goals=goals, sample=own["sample"], seed=own["seed"], **lists)
-
-
-def attack_sources() -> dict[str, str]:
-    """Return the source of each attack by its name."""
-    return {template.name: template.source for template in ATTACKS.values()}

@@ -30,7 +30,7 @@ from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.data_files import find_data_files
 from fairtrial.loading.joined_spans import INPUTS, join_into_objects, join_span_files, renumber
-from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
+from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.loading.shards import cut_into_shards, group_small_files
 from fairtrial.records.case import EvalSet
 from fairtrial.records.result import Criterion

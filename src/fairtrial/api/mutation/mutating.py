@@ -23,6 +23,7 @@ from fairtrial.api.mutation.mutation_sources import (
     baselines_in,
     baselines_of_run,
     check_bill,
+    configured_rules,
     derive_rules,
     judged_criteria,
 )
@@ -37,6 +38,7 @@ from fairtrial.llm.address import address
 from fairtrial.llm.model_pool import find_models
 from fairtrial.llm.provider import price
 from fairtrial.metrics.signature import signature
+from fairtrial.metrics.tool_rules.rule_breaks import idle_rules, rule_operators
 from fairtrial.mutations.operator import Operator
 from fairtrial.mutations.paraphrases import PARAPHRASED
 from fairtrial.mutations.planting import Planting, sample
@@ -174,6 +176,8 @@ def plan_mutation(
             baselines = baselines_of_run(run_store, from_run, criteria, reading, judges)
     else:
         baselines = baselines_in(resolve_eval_set(eval_set), criteria, reading, judges)
+    rules = configured_rules(baselines.pairs) if not names else ()
+    selected_operators = (*selected_operators, *rule_operators(rules))
     judged = judged_criteria(case for case, _ in baselines.pairs)
     paraphrases = None
     if PARAPHRASED.name in names:
@@ -203,7 +207,13 @@ def plan_mutation(
         if operator.name not in {*OPERATORS, PARAPHRASED.name}
     }
     info = run_info("mutate", arguments, baselines.notes, list(baselines.loaded_sets), signatures)
-    plan = Plan(info, (), concurrency=run.concurrency, judges=judges, warnings=baselines.notes.warnings)
+    plan = Plan(
+        info,
+        (),
+        concurrency=run.concurrency,
+        judges=judges,
+        warnings=(*baselines.notes.warnings, *idle_rules(rules, baselines.pairs)),
+    )
     planting = Planting(selected_operators, tuple(languages), options.seed)
     planned = MutationPlan(plan, baselines, planting, options.sample, judged)
     _check_applies(planned)

@@ -19,6 +19,8 @@ from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.model_pool import find_models
 from fairtrial.metrics.facts_match import FactsMatch
+from fairtrial.metrics.tool_rules.criterion import ToolRules
+from fairtrial.metrics.tool_rules.rule_options import ToolRule
 from fairtrial.mutations.coverage import collect_personas
 from fairtrial.mutations.operator import Operator, Rules
 from fairtrial.planned_case import Pair, PlannedCase
@@ -232,6 +234,13 @@ def judged_criteria(cases: Iterable[PlannedCase]) -> tuple[str, ...]:
         criterion.name for criteria in all_criteria.values() for criterion in criteria if find_models(criterion.metric)
     )
     return tuple(dict.fromkeys(names))
+
+
+def configured_rules(pairs: Iterable[Pair]) -> tuple[ToolRule, ...]:
+    """Return the rules of all `tool_rules_v1`, each once."""
+    metrics = [criterion.metric for case, _ in pairs for criterion in case.criteria]
+    rules = (rule for metric in metrics if isinstance(metric, ToolRules) for rule in metric.rules)
+    return tuple({rule.id: rule for rule in rules}.values())
 
 
 def check_bill(judged: Sequence[str], judges: Judges, amount: str) -> None:

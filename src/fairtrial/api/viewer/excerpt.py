@@ -34,6 +34,10 @@ class Excerpt:
     def failure_modes(self) -> None:
         """No modes: an excerpt has only cases."""
 
+    @property
+    def attacks(self) -> None:
+        """No rates: an excerpt has only cases."""
+
     def mode_changes(self, base: ReportedRun) -> None:
         """Return no changes: an excerpt has only cases."""
 

@@ -29,6 +29,7 @@ from fairtrial.api.viewer.view_index import (
 from fairtrial.api.viewer.view_order import arrange, group, sort_keys
 from fairtrial.api.viewer.viewed_modes import ViewedModes
 from fairtrial.errors import UsageError
+from fairtrial.records.attack_report import AttackReport
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports.html import clean
@@ -143,10 +144,16 @@ class StoreViewer:
             tools=() if in_short else self._tools(info.id, index.change),
             labelled=labelled,
             progress=self._progress(info, index, is_old=is_old),
+            attacks=None if in_short else self._attacks(info),
         )
         notes = [*view.notes, *([f"{skipped} {EXPLANATION}"] if (skipped := self.store.count_skipped()) else [])]
         own = msgspec.structs.replace(view, clustered=index.is_repeated, attempts=index.attempts, notes=notes)
         return msgspec.structs.replace(own, config={}, signatures={}) if in_short else own
+
+    def _attacks(self, info: RunInfo) -> AttackReport | None:
+        if info.kind != "attack" or info.finished is None:
+            return None
+        return self._find_cached(("attacks", info.id, info.finished), lambda: self.stored_run(info.id).attacks)
 
     def _progress(self, info: RunInfo, index: RunIndex, *, is_old: bool) -> shapes.ProgressView | None:
         if info.finished is not None:

@@ -20,7 +20,7 @@ def push_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return under(
         "Reports",
         click.option("--push", type=click.Choice(TARGETS), help="Send the scores to a service at the end."),
-        click.option("--yes", is_flag=True, help="With --push: do not ask before the scores are sent."),
+        click.option("--yes", is_flag=True, help="Do not ask before --push sends scores, or before attacks start."),
         rare=True,
     )(command)
 

@@ -30,8 +30,8 @@ LEAST_SUPPORT = 10
 _MOST_SOURCES = 4
 _MOST_ARGUMENTS = 2
 _Z = 1.959963984540054
-_LEAST_FITTED = 20
-"""The least support of a rule whose number or sources were taken from the conversations themselves."""
+_LEAST_FITTED = 59
+"""The least support of a rule that is not about the order of calls: at most 5 % of passing conversations break it."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,8 @@ def _assess(
         if any(violation.is_certain for violation in examined.violations):
             return None
         support += examined.places > 0 and not examined.violations
-    if support < (_LEAST_FITTED if rule.form in ("at_most", "source") else LEAST_SUPPORT):
+    is_order = rule.before is not None and not rule.before.needs_user
+    if support < (LEAST_SUPPORT if is_order else _LEAST_FITTED):
         return None
     matches = [decide(history, options) for history in failing]
     caught = frozenset(i for i, examined in enumerate(matches) if any(item.is_certain for item in examined.violations))

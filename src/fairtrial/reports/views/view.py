@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import asdict, replace
 
+from fairtrial.records.attack_report import AttackReport
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.failure_mode import FailedAttempt
 from fairtrial.records.judging.calibration import Calibration
@@ -86,6 +87,7 @@ class RunReader:
             labelled=self.builder.labelled,
             groups=list(self.builder.groups),
             failures=run_modes(self.run, self.base),
+            attacks=self.run.attacks,
         )
 
 
@@ -128,6 +130,7 @@ def run_view(
     labelled: int = 0,
     progress: shapes.ProgressView | None = None,
     failures: ModesView | None = None,
+    attacks: AttackReport | None = None,
     groups: Sequence[str] = (),
 ) -> shapes.RunView:
     """Return the view of a whole run. A run that was interrupted has not passed."""
@@ -164,6 +167,7 @@ def run_view(
         name=info.name,
         progress=progress,
         failures=failures,
+        attacks=attacks,
         groups=list(groups),
     )
 

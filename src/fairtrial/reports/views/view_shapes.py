@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from fairtrial.records.attack_report import AttackReport
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.record import Record, default_values
@@ -75,7 +76,7 @@ class RunView(Record, frozen=True):
 
     `traces` says of which attempts the conversations are at hand. `clustered` says that cases have several attempts.
     `failures` are the failure modes, and null if no attempt failed or if they are asked for by a request of their own.
-    `groups` are the names of the groups of cases.
+    `attacks` are the rates of an attack run. `groups` are the names of the groups of cases.
     """
 
     view: int
@@ -107,6 +108,7 @@ class RunView(Record, frozen=True):
     name: str = ""
     progress: ProgressView | None = None
     failures: ModesView | None = None
+    attacks: AttackReport | None = None
     groups: list[str] = []
 
 

@@ -6,20 +6,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rich.console import Console
-
 from fairtrial.analysis.criterion_tally import rate_estimate
-from fairtrial.api.attacks.attack_planning import ATTACKED, HARMLESS, REPORTED, SUCCESS
-from fairtrial.api.stored_runs import Run, reread
-from fairtrial.errors import UsageError
 from fairtrial.records.attack_report import AttackRate, AttackReport, AttackRow, Property
+from fairtrial.records.decoding import convert
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.reports.numbers import DASH, interval, rate
-from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.report_table import ReportedRun
 from fairtrial.stats.clusters import cluster_values
 from fairtrial.stats.moments import Moments
-from fairtrial.text.display import visible_line
 
+ATTACKED, HARMLESS = "attacked", "harmless"
+"""The variants of an eval set in an attack run."""
+SUCCESS, REPORTED = "attack_success_v1", "attack_reported_v1"
+"""The criteria that decide attacks."""
+UTILITY = "utility"
+"""The key of the utility unattacked in the manifest of an attack run."""
 _OWN = (SUCCESS, REPORTED)
 _BY: tuple[Property, ...] = Property.__args__  # type: ignore[attr-defined]
 
@@ -37,10 +37,15 @@ class _Attempt(NamedTuple):
     undecided: bool
 
 
-def report_attacks(run: Run, baseline: Run) -> AttackReport:
-    """Return the numbers of an attack run. `baseline` is the unattacked run. Raises UsageError for another run."""
+def utility(results: Iterable[CaseResult]) -> AttackRate:
+    """Return the share of attempts that pass the criteria of the user's own configuration."""
+    return _rate([(result.case_id, useful) for result in results if (useful := _is_useful(result)) is not None])
+
+
+def report_attacks(run: ReportedRun) -> AttackReport | None:
+    """Return the numbers of an attack run, or None for another run."""
     if run.info.kind != "attack":
-        raise UsageError(f"{run.info.id}: is a run of `fairtrial {run.info.kind}`, and holds no attacks")
+        return None
     cases = {expected.position: expected for expected in run.expected}
     attempts = []
     for result in run.cases:
@@ -51,12 +56,11 @@ def report_attacks(run: Run, baseline: Run) -> AttackReport:
     attacked = [attempt for attempt in attempts if attempt.variant == ATTACKED]
     twins = [attempt for attempt in attempts if attempt.variant == HARMLESS]
     with_value = [attempt for attempt in attacked if attempt.success is not None]
-    plain = [(result.case_id, useful) for result in baseline.cases if (useful := _is_useful(result)) is not None]
     return AttackReport(
         run.info.id,
-        baseline.info.id,
+        str(run.info.config["baseline"]),
         len({attempt.cluster for attempt in attempts}),
-        _rate(plain),
+        convert(run.info.config[UTILITY], AttackRate),
         _rate((attempt.cluster, attempt.useful) for attempt in attacked if attempt.useful is not None),
         _success(with_value),
         _rate((attempt.cluster, attempt.read) for attempt in attacked),
@@ -114,39 +118,3 @@ def _rows(attempts: Sequence[_Attempt]) -> Iterable[AttackRow]:
             by_name[attempt.groups.get(by, "")].append(attempt)
         rows = [AttackRow(by, name, _success(own)) for name, own in by_name.items()]
         yield from sorted(rows, key=lambda row: (-(row.success.estimate.value or 0), row.name))
-
-
-def attack_report(run: Run, store: str) -> AttackReport:
-    """Return the numbers of an attack run of a store, which holds its unattacked run too."""
-    return report_attacks(run, reread(store, str(run.info.config.get("baseline") or "")))
-
-
-_TITLES = (
-    ("utility", "utility unattacked"),
-    ("utility_attacked", "utility attacked"),
-    ("success", "attack success"),
-    ("exposure", "exposure: the text was read"),
-    ("reported", "reported to the user"),
-    ("over_defence", "over-defence"),
-)
-
-
-def print_attacks(console: Console, report: AttackReport, *, rates_only: bool = False) -> None:
-    """Print the rates of an attack run, and the success by attack, goal, place, tool and language."""
-    rows = Rows(("", "rate", INTERVAL, "of"))
-    for name, title in _TITLES:
-        _add(rows, title, getattr(report, name))
-    console.print(rows)
-    if rates_only:
-        return
-    table = Rows(("attack success by", "", "rate", INTERVAL, "of"))
-    for row in report.rows:
-        _add(table, row.by, row.success, visible_line(row.name))
-    console.print(table)
-    if report.undecided:
-        console.print(f"{report.undecided} attacked conversations could not be with_value", style="dim")
-
-
-def _add(rows: Rows, title: str, own: AttackRate, *more: str) -> None:
-    ends = interval(own.estimate, percent=True) or DASH
-    rows.add(title, *more, rate(own.estimate.value), ends, f"{own.hits} of {own.attempts}")

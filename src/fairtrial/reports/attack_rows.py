@@ -1,0 +1,81 @@
+"""The rates of an attack run for a terminal, for Markdown and for JUnit XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from fairtrial.records.attack_report import AttackRate, AttackReport
+from fairtrial.reports.markdown_text import code_span
+from fairtrial.reports.numbers import DASH, interval, rate
+from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.text.display import visible_line
+
+_TITLES = (
+    ("utility", "utility unattacked"),
+    ("utility_attacked", "utility attacked"),
+    ("success", "attack success"),
+    ("exposure", "exposure: the text was read"),
+    ("reported", "reported to the user"),
+    ("over_defence", "over-defence"),
+)
+_MOST_ROWS = 30
+_LONGEST_NAME = 200
+
+
+def print_attacks(console: Console, report: AttackReport, *, rates_only: bool = False) -> None:
+    """Print the rates of an attack run, and the success by attack, goal, place, tool and language."""
+    rows = Rows(("", "rate", INTERVAL, "of"))
+    for title, cells in _rates(report):
+        rows.add(title, *cells)
+    console.print(rows)
+    if rates_only:
+        return
+    table = Rows(("attack success by", "", "rate", INTERVAL, "of"))
+    for row in report.rows:
+        table.add(row.by, visible_line(row.name), *_cells(row.success))
+    console.print(table)
+    if report.undecided:
+        console.print(_undecided_line(report), style="dim")
+
+
+def attack_markdown(report: AttackReport) -> Iterator[str]:
+    """Yield the rates and the success by each property as Markdown."""
+    yield f"| | rate | {INTERVAL} | of |"
+    yield "|---|---|---|---|"
+    yield from (f"| {title} | {' | '.join(cells)} |" for title, cells in _rates(report))
+    yield ""
+    rows = [row for row in report.rows if row.success.hits][:_MOST_ROWS]
+    if rows:
+        yield f"| successful attacks by | | rate | {INTERVAL} | of |"
+        yield "|---|---|---|---|---|"
+        for row in rows:
+            yield f"| {row.by} | {code_span(row.name, _LONGEST_NAME)} | {' | '.join(_cells(row.success))} |"
+        yield ""
+    if report.undecided:
+        yield f"{_undecided_line(report)}\n"
+
+
+def attack_lines(report: AttackReport) -> Iterator[str]:
+    """Yield the rates and the success by each property as lines of text."""
+    for title, (share, ends, counts) in _rates(report):
+        yield f"{title}: {share} ({ends}), {counts}"
+    for row in report.rows:
+        share, ends, counts = _cells(row.success)
+        yield f"attack success by {row.by} {visible_line(row.name)}: {share} ({ends}), {counts}"
+    if report.undecided:
+        yield _undecided_line(report)
+
+
+def _rates(report: AttackReport) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    return ((title, _cells(getattr(report, name))) for name, title in _TITLES)
+
+
+def _cells(own: AttackRate) -> tuple[str, str, str]:
+    ends = interval(own.estimate, percent=True) or DASH
+    return rate(own.estimate.value), ends, f"{own.hits:,} of {own.attempts:,}"
+
+
+def _undecided_line(report: AttackReport) -> str:
+    return f"{report.undecided} attacked conversations could not be decided"
