@@ -5,6 +5,7 @@ from fairtrial.version import __version__ as __version__
 # Evaluate an agent, or score recordings of it
 from fairtrial.api.evaluation import evaluate as evaluate
 from fairtrial.api.evaluation import aevaluate as aevaluate
+from fairtrial.recording.holding import Holding as Holding
 from fairtrial.api.evaluation import score as score
 from fairtrial.api.evaluation import ascore as ascore
 from fairtrial.api.datasets.batch_scoring import score_batches as score_batches
@@ -188,7 +189,8 @@ __all__ = [
     "Duplicate", "Durations", "Embedder", "Endpoint", "Environment", "Estimate", "EvalCase", "EvalSet",
     "ExactMatch", "FactsGrounded", "FactsMatch", "Failure", "Failures", "FairtrialError", "Fault",
     "FinalResponseMatch", "FinalResponseRubrics", "FinalStateMatch", "Flakiness", "FormatError", "GateDecision",
-    "GeneralQuality", "Grounding", "Hallucinations", "InferenceCallCount", "Injection", "InstructionFollowing",
+    "GeneralQuality", "Grounding", "Hallucinations", "Holding", "InferenceCallCount", "Injection",
+    "InstructionFollowing",
     "Invocation", "InvocationDuration", "Judge", "JudgeError", "JudgeOptions", "JudgeState", "Judges", "Label",
     "Message", "Metric", "MetricError", "Model", "ModelOptions", "ModelUsage", "NamedModel", "Operator", "Outcome",
     "PanelMember", "Part", "PartKey", "Persona", "Prompt", "Quote", "Range", "ReasoningTrace", "ReasoningValue",

@@ -191,6 +191,7 @@ from fairtrial.metrics.entries import find_entry as find_entry
 from fairtrial.mutations.paraphrases import PARAPHRASED as PARAPHRASED
 from fairtrial.mutations.table import OPERATORS as OPERATORS
 from fairtrial.platforms.forwarding import Forwarder as Forwarder
+from fairtrial.recording.holding import Holding as Holding
 from fairtrial.reports.decisions.gate_report import gate_markdown as gate_markdown
 from fairtrial.reports.decisions.markdown_comparison import comparison_markdown as comparison_markdown
 from fairtrial.reports.decisions.trust_report import encode_document as encode_document

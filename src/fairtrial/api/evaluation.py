@@ -19,6 +19,7 @@ from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.judge.judges import Judges
 from fairtrial.loading import Match
 from fairtrial.planned_case import Environments, Users
+from fairtrial.recording.holding import DIRECT, Holding
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Trace
 
@@ -40,6 +41,7 @@ def evaluate(
     reuse: str | None = None,
     allow_code: bool = False,
     record: RecordSource = "messages",
+    holding: Holding = DIRECT,
 ) -> Run:
     """Run an agent on every case of an eval set, and score its conversations.
 
@@ -60,12 +62,15 @@ def evaluate(
     `allow_code` lets code run that stands in a configuration of agents-cli; without it such a configuration is refused.
     With `record="spans"`, conversations also hold the contents of the spans of OpenTelemetry that the agent writes, for
     example the calls of any SDK in a function.
+    `holding` says how conversations are held, for example `Holding(isolation="process")`.
 
     Raises UsageError before anything runs. During the run, an exception of an agent or a metric becomes a failure or an
     unscored outcome.
     """
     reading = ReadOptions(only=only, columns=columns, allow_code=allow_code)
-    run = RunOptions(attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment, record=record)
+    run = RunOptions(
+        attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment, record=record, holding=holding
+    )
     plan = plan_run(eval_set, agent, criteria, reading, run)
     with show_bar(plan.total) as on_result:
         return execute(plan, store=store, on_result=on_result, reuse=reuse)
@@ -127,13 +132,16 @@ async def aevaluate(
     reuse: str | None = None,
     allow_code: bool = False,
     record: RecordSource = "messages",
+    holding: Holding = DIRECT,
 ) -> Run:
     """Run an agent as `evaluate` does, in the running event loop, for example in a notebook.
 
     Objects that belong to the loop, for example the client of an agent, can be used by the agent.
     """
     reading = ReadOptions(only=only, columns=columns, allow_code=allow_code)
-    run = RunOptions(attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment, record=record)
+    run = RunOptions(
+        attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment, record=record, holding=holding
+    )
     plan = plan_run(eval_set, agent, criteria, reading, run)
     with show_bar(plan.total) as on_result:
         return await execute_in_loop(plan, store=store, on_result=on_result, reuse=reuse)

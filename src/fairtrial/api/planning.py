@@ -38,6 +38,8 @@ from fairtrial.metrics.custom.metric_functions import check_takes_two, decision_
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import PairedRecordings, PlannedCases
 from fairtrial.protocols import Agent
+from fairtrial.recording import OwnProcesses
+from fairtrial.recording.holding import DIRECT, Holding
 from fairtrial.records.attempt_rule import ALL, MEAN, AttemptRule
 from fairtrial.records.case import EvalSet
 from fairtrial.records.decoding import json_decoder
@@ -87,12 +89,13 @@ class Plan:
     info: RunInfo
     cases: PlannedCases
     recorded: PairedRecordings | None = None
-    agent: Agent | None = None
+    agent: Agent | OwnProcesses | None = None
     attempts: int = 1
     concurrency: int = 8
     jobs: int = 1
     reply_timeout: float | None = None
     record: RecordSource = "messages"
+    holding: Holding = DIRECT
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     judges: Judges = field(default_factory=Judges)
@@ -151,21 +154,36 @@ def plan_run(
         "attempt_options": msgspec.to_builtins(attempt_choices),
         "reply_timeout": run.reply_timeout,
         **({} if run.record == "messages" else {"record": run.record}),
+        **({} if run.holding == DIRECT else {"holding": run.holding.arguments}),
     }
     signatures = {"agent": signature(target), **user_signatures, **tool_signatures}
     info = run_info("run", arguments, notes, loaded_sets, signatures, attempt_choices)
     return Plan(
         info,
         tuple(cases),
-        agent=target,
+        agent=_isolate(agent, run) if run.holding.has_processes else target,
         attempts=most_attempts,
         concurrency=run.concurrency,
         reply_timeout=run.reply_timeout,
         record=run.record,
+        holding=run.holding,
         warnings=(*notes.warnings, *warnings),
         notes=notes.notes,
         judges=judges,
     )
+
+
+def _isolate(name: str | Callable[..., Any], run: RunOptions) -> OwnProcesses:
+    """Return an agent in processes of its own. Raises UsageError if that does not separate its conversations."""
+    from fairtrial.recording.isolation.isolated_agent import IsolatedAgents, check_isolation, importable_target
+
+    try:
+        found = importable_target(name)
+        check_isolation(found)
+    except UsageError as error:
+        option = "isolation" if run.holding.shuffle is None else "shuffle"
+        raise UsageError(f"{spell(option)}: {error}") from None
+    return IsolatedAgents(found, run.record, run.holding)
 
 
 def resume(plan: Plan, earlier: RunInfo) -> Plan:

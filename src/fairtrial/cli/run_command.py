@@ -11,6 +11,7 @@ from fairtrial.cli import completion
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.dotenv_files import read_environment
+from fairtrial.cli.options.holding_flags import holding_options
 from fairtrial.cli.options.judge_flags import judge_options, make_judges
 from fairtrial.cli.options.project_flags import project_options
 from fairtrial.cli.options.resumption import earlier_run, read_arguments
@@ -47,6 +48,7 @@ _UNTIL_DECIDED = click.option(
 @project_options
 @under("Agent", _AGENT, flags.attempts)
 @under("Agent", flags.reply_timeout, flags.record, rare=True)
+@holding_options
 @skill_options
 @under("Input", flags.columns)
 @under("Store", _RESUME)
@@ -70,6 +72,7 @@ def run(
     claims: list[Claim],
     against: str | None,
     even_so: bool,
+    holding: api.Holding,
     skill: api.SkillOptions,
     common: Common,
     **judge: Any,
@@ -104,6 +107,7 @@ def run(
     fairtrial run --resume 20260102-030405-a1b2c3
     """  # noqa: D301
     arguments = common.run_arguments(evalset, agent, columns, reply_timeout) | {"record": record}
+    arguments |= {"holding": holding.arguments or None}
     earlier = earlier_run(common.store, resume, "run") if resume else None
     if earlier:
         arguments = read_arguments(earlier, arguments)
@@ -156,7 +160,10 @@ def _plan(
     reading = api.ReadOptions(columns=arguments["columns"] or {}, **{name: arguments[name] for name in names})
     source: api.RecordSource = arguments.get("record") or "messages"
     timeout = arguments["reply_timeout"]
-    running = api.RunOptions(attempts, concurrency, reply_timeout=timeout, judges=judges, record=source)
+    holding = api.Holding(**(arguments.get("holding") or {}))
+    running = api.RunOptions(
+        attempts, concurrency, reply_timeout=timeout, judges=judges, record=source, holding=holding
+    )
     stored = None if earlier is None else api.skill_options_in(earlier.config)
     if stored is not None or api.is_skill_run(paths, agent):
         options = stored if stored is not None and skill == api.SkillOptions() else skill
