@@ -1,4 +1,4 @@
-"""How conversations are held: how fast, how long, and in which order."""
+"""Conversations keep their pace and their time, and go on after an interruption."""
 
 from __future__ import annotations
 

@@ -189,8 +189,8 @@ async def _run_stages(
     notes: list[str],
 ) -> tuple[Summary, RunInfo]:
     store.add_cases(plan.info.id, (case.expected for case in plan.cases))
-    skipped, unfinished = _earlier_recordings(store, plan) if resumed else (set(), {})
-    stages = _Stages(plan, connect, store, ballots, events, progress, skipped, notes.append, unfinished)
+    places_to_skip, partial_recordings = _earlier_recordings(store, plan) if resumed else (set(), {})
+    stages = _Stages(plan, connect, store, ballots, events, progress, places_to_skip, notes.append, partial_recordings)
     async with progress.committed_often():
         if outbox is not None and plan.recorded is not None:
             await ask_all(plan.recorded, connect, outbox)
@@ -215,7 +215,7 @@ class _Stages:
     progress: RunProgress
     attempts_to_skip: set[tuple[int, int]]
     note: Callable[[str], None]
-    unfinished: dict[tuple[int, int], Recording]
+    partial_recordings: dict[tuple[int, int], Recording]
     earlier: dict[tuple[int, int], CaseResult] = field(default_factory=dict)
     models: dict[str, None] = field(default_factory=dict)
 
@@ -270,7 +270,7 @@ class _Stages:
             cases = map(self.connect, plan.cases)
             watcher = Watcher(self.note, self.events.on_wait, self._keep_turns)
             async for case, recording in conversations(
-                plan, cases, self.attempts_to_skip, earlier=self.unfinished, watcher=watcher
+                plan, cases, self.attempts_to_skip, earlier=self.partial_recordings, watcher=watcher
             ):
                 self.store.add_recording(plan.info.id, case.position, recording)
                 self.events.on_recording(recording)
@@ -307,21 +307,21 @@ def _earlier_recordings(store: Store, plan: Plan) -> tuple[set[tuple[int, int]],
 
     The cases of a shuffled attempt share a process, so that all of them are held again if one of them is missing.
     """
-    finished: set[tuple[int, int]] = set()
-    unfinished: dict[tuple[int, int], Recording] = {}
+    complete_places: set[tuple[int, int]] = set()
+    partial_recordings: dict[tuple[int, int], Recording] = {}
     for position, recording in store.recordings(plan.info.id):
         place = (position, recording.attempt)
         if _is_finished(recording):
-            finished.add(place)
+            complete_places.add(place)
         else:
-            unfinished[place] = recording
+            partial_recordings[place] = recording
     if plan.holding.shuffle is None:
-        return finished, unfinished
-    wanted = {
+        return complete_places, partial_recordings
+    all_places = {
         (case.position, number) for case in plan.cases for number in range(1, (case.attempts or plan.attempts) + 1)
     }
-    broken = {attempt for position, attempt in wanted - finished}
-    return {(position, attempt) for position, attempt in finished if attempt not in broken}, {}
+    partial_attempts = {attempt for position, attempt in all_places - complete_places}
+    return {(position, attempt) for position, attempt in complete_places if attempt not in partial_attempts}, {}
 
 
 def _earlier_attempts(

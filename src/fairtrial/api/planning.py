@@ -178,12 +178,12 @@ def _isolate(name: str | Callable[..., Any], run: RunOptions) -> OwnProcesses:
     from fairtrial.recording.isolation.isolated_agent import IsolatedAgents, check_isolation, importable_target
 
     try:
-        found = importable_target(name)
-        check_isolation(found)
+        target = importable_target(name)
+        check_isolation(target)
     except UsageError as error:
         option = "isolation" if run.holding.shuffle is None else "shuffle"
         raise UsageError(f"{spell(option)}: {error}") from None
-    return IsolatedAgents(found, run.record, run.holding)
+    return IsolatedAgents(target, run.record, run.holding)
 
 
 def resume(plan: Plan, earlier: RunInfo) -> Plan:

@@ -37,7 +37,7 @@ class OwnProcesses(Protocol):
         """Say which attempts will follow, by position and number."""
         ...
 
-    def of(self, position: int, attempt: int) -> Agent:
+    def for_attempt(self, position: int, attempt: int) -> Agent:
         """Return the agent of an attempt at a case."""
         ...
 
@@ -88,7 +88,7 @@ async def record(
 
     If the first call of a conversation fails with a status that may pass, the conversation begins again.
     """
-    held = _HeldConversations(agent, reply_timeout, holding, earlier or {}, watcher)
+    running = _RunningConversations(agent, reply_timeout, holding, earlier or {}, watcher)
     plans: Iterable[tuple[PlannedCase, int]] = (
         (planned_case, attempt)
         for planned_case in planned_cases
@@ -106,14 +106,14 @@ async def record(
             yield plan
 
     try:
-        async with _remarks(held):
-            async for pair in concurrently(plan_attempts(), held.record, limit=concurrency):
+        async with _remarks(running):
+            async for pair in concurrently(plan_attempts(), running.record, limit=concurrency):
                 yield pair
     finally:
         if isinstance(agent, OwnProcesses):
             await agent.end()
-    if held.restarts.summary:
-        watcher.note(held.restarts.summary)
+    if running.restarts.summary:
+        watcher.note(running.restarts.summary)
 
 
 def _attempts(planned_case: PlannedCase, attempts: int) -> range:
@@ -121,7 +121,7 @@ def _attempts(planned_case: PlannedCase, attempts: int) -> range:
     return range(first, first + (planned_case.attempts or attempts))
 
 
-def order_of(positions: Iterable[int], attempt: int, seed: int) -> list[int]:
+def shuffle_positions(positions: Iterable[int], attempt: int, seed: int) -> list[int]:
     """Return the order of cases in an attempt at all of them."""
     order = sorted(positions)
     random.Random(f"{seed}/{attempt}").shuffle(order)  # noqa: S311  (no secret)
@@ -136,13 +136,13 @@ def _interleave(plans: Iterable[tuple[PlannedCase, int]], seed: int) -> list[tup
     ranks = [
         (rank, attempt, own[position])
         for attempt, own in cases.items()
-        for rank, position in enumerate(order_of(own, attempt, seed))
+        for rank, position in enumerate(shuffle_positions(own, attempt, seed))
     ]
     return [(planned_case, attempt) for _, attempt, planned_case in sorted(ranks, key=lambda item: item[:2])]
 
 
 @dataclass
-class _HeldConversations:
+class _RunningConversations:
     """The conversations of a run that are being held."""
 
     agent: Agent | OwnProcesses
@@ -151,7 +151,7 @@ class _HeldConversations:
     earlier: Mapping[tuple[int, int], Recording]
     watcher: Watcher
     restarts: Restarts = field(default_factory=Restarts)
-    running: dict[tuple[int, int], tuple[str, HeldConversation]] = field(default_factory=dict)
+    by_place: dict[tuple[int, int], tuple[str, HeldConversation]] = field(default_factory=dict)
     _turns: dict[int, asyncio.Lock] = field(default_factory=dict)
     _pace: MessagePace | None = field(init=False)
 
@@ -172,16 +172,16 @@ class _HeldConversations:
             self.reply_timeout, self.holding.conversation_timeout, self._pace, self._keep_turns(planned_case)
         )
         conversation = HeldConversation(planned_case, attempt, limits, self.restarts, self.earlier.get(place))
-        self.running[place] = (planned_case.name, conversation)
+        self.by_place[place] = (planned_case.name, conversation)
         script = planned_case.case.conversation
         requests = (
             _play_script(script) if script is not None else _simulate_messages(planned_case, attempt, conversation)
         )
-        own = self.agent.of(*place) if isinstance(self.agent, OwnProcesses) else self.agent
+        own = self.agent.for_attempt(*place) if isinstance(self.agent, OwnProcesses) else self.agent
         try:
             return planned_case, await conversation.record(own, requests)
         finally:
-            del self.running[place]
+            del self.by_place[place]
             if isinstance(self.agent, OwnProcesses):
                 await self.agent.release(*place)
 
@@ -206,28 +206,28 @@ class _HeldConversations:
         """Return a remark about the conversations that take long. It is empty if there are none."""
         now = time.monotonic()
         long = sorted(
-            (conversation.opened, name, attempt, conversation)
-            for (_, attempt), (name, conversation) in self.running.items()
-            if now - conversation.opened >= WAIT_SECONDS
+            (conversation.start, name, attempt, conversation)
+            for (_, attempt), (name, conversation) in self.by_place.items()
+            if now - conversation.start >= WAIT_SECONDS
         )
         if not long:
             return ""
-        opened, name, attempt, conversation = long[0]
+        start, name, attempt, conversation = long[0]
         return (
             f"waiting for {count(len(long), 'long conversation')}; the longest: {shorten(name, 60)}, "
-            f"attempt {attempt}, {conversation.progress}, {now - opened:.0f} s"
+            f"attempt {attempt}, {conversation.progress}, {now - start:.0f} s"
         )
 
 
 @asynccontextmanager
-async def _remarks(held: _HeldConversations) -> AsyncIterator[None]:
+async def _remarks(conversations: _RunningConversations) -> AsyncIterator[None]:
     """Say now and then which conversations take long."""
 
     async def say() -> None:
         while True:
             await asyncio.sleep(WAIT_SECONDS)
-            if remark := held.remark():
-                held.watcher.on_wait(remark)
+            if remark := conversations.remark():
+                conversations.watcher.on_wait(remark)
 
     task = asyncio.create_task(say())
     try:

@@ -35,7 +35,7 @@ from fairtrial.text.display import count, describe_error
 
 _GRACE = 1.0
 """Seconds that an agent may take to stop after its time limit. After that, the run goes on without it."""
-_TOO_MANY = 429
+_REFUSAL = 429
 _UNFINISHED = Failure("infrastructure", "the run ended before the conversation did")
 N = TypeVar("N", bound=Record)
 
@@ -72,14 +72,14 @@ class HeldConversation:
         earlier: Recording | None = None,
     ) -> None:
         self.invocations: list[Invocation] = []
-        self.opened = time.monotonic()
+        self.start = time.monotonic()
         self.ending: EndedBy = "script"
         self.user: Simulator | None = None
         self.fatal: UsageError | StoreError | None = None
         self._planned_case = planned_case
         self._attempt = attempt
         self._limits = limits
-        self._left = limits.conversation_timeout
+        self._remaining_seconds = limits.conversation_timeout
         self._earlier = earlier
         self._earlier_usage: ModelUsage | None = None
         self._first_call = FirstCall(restarts)
@@ -127,10 +127,10 @@ class HeldConversation:
                 session = await self._open(agent, stack)
                 self._take_earlier_turns(session)
                 script = self._planned_case.case.conversation
-                done = len(self.invocations) if script is not None else 0
+                skip_count = len(self.invocations) if script is not None else 0
                 async for request in requests:
-                    if done > 0:
-                        done -= 1
+                    if skip_count > 0:
+                        skip_count -= 1
                         continue
                     self._request = request
                     session, invocation = await self._reply_or_restart(agent, stack, session, request)
@@ -224,7 +224,7 @@ class HeldConversation:
         if not self.invocations:
             return True
         outage = find_outage(error)
-        is_refusal = outage is not None and outage.status == _TOO_MANY
+        is_refusal = outage is not None and outage.status == _REFUSAL
         return is_refusal and self._environment is None and isinstance(session, TakesEarlierTurns)
 
     async def _reply(self, session: Session, request: Invocation) -> Invocation:
@@ -243,7 +243,7 @@ class HeldConversation:
     @asynccontextmanager
     async def _time_limit(self) -> AsyncIterator[None]:
         """Raise AgentError if the block takes longer than a limit allows. Set `_stuck` if it does not stop then."""
-        limit, begun = self._limit, time.monotonic()
+        limit, start = self._limit, time.monotonic()
         watch = asyncio.get_running_loop().call_later(limit + _GRACE, self._stuck.set) if limit is not None else None
         try:
             async with asyncio.timeout(limit) as waiting:
@@ -255,19 +255,19 @@ class HeldConversation:
         finally:
             if watch is not None:
                 watch.cancel()
-            if self._left is not None:
-                self._left = max(0.0, self._left - (time.monotonic() - begun))
+            if self._remaining_seconds is not None:
+                self._remaining_seconds = max(0.0, self._remaining_seconds - (time.monotonic() - start))
 
     @property
     def _limit(self) -> float | None:
         """The seconds that the next reply may take: those of a reply, or what is left for the conversation."""
-        limits = [limit for limit in (self._limits.reply_timeout, self._left) if limit is not None]
+        limits = [limit for limit in (self._limits.reply_timeout, self._remaining_seconds) if limit is not None]
         return min(limits) if limits else None
 
     def _timeout_error(self) -> CaseError:
         whole = self._limits.conversation_timeout
         problem = f"no reply within {self._limits.reply_timeout or 0:g} seconds"
-        if whole is not None and (self._left == 0 or self._limits.reply_timeout is None):
+        if whole is not None and (self._remaining_seconds == 0 or self._limits.reply_timeout is None):
             problem = f"the replies of the conversation took longer than {whole:g} seconds together"
         if self._environment is not None and self._environment.asking:
             return SimulatedToolError(f"{problem}: the model that plays {self._environment.asking!r} did not answer")
@@ -338,7 +338,7 @@ def _finished_turns(earlier: Recording, script: Sequence[Invocation] | None) -> 
     if script is None:
         return turns
     is_same = len(turns) <= len(script) and all(
-        turn.user == wanted.user for turn, wanted in zip(turns, script, strict=False)
+        turn.user == message.user for turn, message in zip(turns, script, strict=False)
     )
     return turns if is_same else []
 

@@ -1,4 +1,4 @@
-"""How the conversations of a run are held: in which processes, in which order, how fast and how long."""
+"""Options of conversations: processes, order, pace and time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NUMBERS = ("requests_per_second", "conversation_timeout")
 
 @dataclass(frozen=True)
 class Holding:
-    """How conversations are held.
+    """Options of the conversations of a run: their processes, order, pace and time.
 
     With `isolation` "process", each conversation has a fresh process. With "case", each case has one for all of its
     attempts. With "folder", for example "case,folder", the process also has an empty working directory and an empty

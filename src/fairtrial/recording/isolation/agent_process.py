@@ -20,20 +20,20 @@ from fairtrial.protocols import Agent, Real, ReportsGaps, Session, TakesEarlierT
 from fairtrial.recording.error_descriptions import find_cause, find_place, find_side, shorten_traceback
 from fairtrial.recording.isolation.frames import (
     LENGTH,
-    Broken,
     CallTool,
     CloseSession,
-    Done,
     EndedByTool,
     OpenSession,
     Report,
     Request,
+    RequestEnd,
+    RequestFailure,
     SendMessage,
     TakeTurns,
     ToolAnswered,
     ToolAsked,
     ToolReturned,
-    frame_of,
+    make_frame,
     pack,
     read_request,
 )
@@ -58,7 +58,7 @@ def main(target: str, record: str, folder: str) -> None:
 
 
 async def _serve(target: str, record: str, folder: str, requests: BinaryIO, reports: BinaryIO) -> None:
-    served = _ServedAgent(reports)
+    server = _AgentServer(reports)
     try:
         agent = find_agent(target)
         if record == "spans":
@@ -66,11 +66,11 @@ async def _serve(target: str, record: str, folder: str, requests: BinaryIO, repo
 
             agent = with_spans(agent)
     except BaseException as error:  # noqa: BLE001  (the run is the reader of every error)
-        served.report(_broken(0, error))
+        server.report(_make_failure(0, error))
         return
     if folder:
         os.chdir(folder)  # the modules of the agent are found from the folder of the run
-    served.report(Done(0))
+    server.report(RequestEnd(0))
     loop = asyncio.get_running_loop()
     frames: asyncio.Queue[Request | None] = asyncio.Queue()
 
@@ -83,10 +83,10 @@ async def _serve(target: str, record: str, folder: str, requests: BinaryIO, repo
 
     threading.Thread(target=read, daemon=True, name="fairtrial-requests").start()
     while (frame := await frames.get()) is not None:
-        served.take(agent, frame)
+        server.take(agent, frame)
 
 
-class _ServedAgent:
+class _AgentServer:
     """The open sessions with an agent, by their numbers."""
 
     def __init__(self, reports: BinaryIO) -> None:
@@ -122,43 +122,43 @@ class _ServedAgent:
         environment = None
         if opening.has_environment:
             environment = self._environments[number] = _RemoteEnvironment(number, self)
-        opened: AbstractAsyncContextManager[Session] = agent(opening.case, environment)
+        context: AbstractAsyncContextManager[Session] = agent(opening.case, environment)
         try:
-            async with opened as session:
-                self.report(Done(number, resumes=isinstance(session, TakesEarlierTurns)))
+            async with context as session:
+                self.report(RequestEnd(number, resumes=isinstance(session, TakesEarlierTurns)))
                 while not isinstance(frame := await queue.get(), CloseSession):
                     if isinstance(frame, TakeTurns) and isinstance(session, TakesEarlierTurns):
                         session.take_earlier_turns(frame.invocations, frame.final_state)
                     elif isinstance(frame, SendMessage):
-                        async with self._reported(number, session):
+                        async with self._report_end(number, session):
                             async for item in send_message(session, frame.text, frame.parts):
-                                self.report(_checked(number, item))
+                                self.report(_make_item_frame(number, item))
         except BaseException as error:  # noqa: BLE001  (the run is the reader of every error)
-            self.report(_broken(number, error))
+            self.report(_make_failure(number, error))
         else:
-            self.report(Done(number))
+            self.report(RequestEnd(number))
         finally:
             del self._queues[number]
             self._environments.pop(number, None)
 
     @asynccontextmanager
-    async def _reported(self, number: int, session: Session) -> AsyncIterator[None]:
+    async def _report_end(self, number: int, session: Session) -> AsyncIterator[None]:
         """Report the end of a request. A session is open after an error, too: it has to be closed."""
         try:
             yield
         except Exception as error:  # noqa: BLE001  (the run is the reader of every error)
-            self.report(_broken(number, error))
+            self.report(_make_failure(number, error))
         else:
             gap = session.incomplete if isinstance(session, ReportsGaps) else ""
-            self.report(Done(number, session.about, gap))
+            self.report(RequestEnd(number, session.about, gap))
 
 
 class _RemoteEnvironment:
     """The environment of a session, which answers in the process of the run."""
 
-    def __init__(self, session: int, served: _ServedAgent) -> None:
+    def __init__(self, session: int, server: _AgentServer) -> None:
         self._session = session
-        self._served = served
+        self._server = server
         self._numbers = itertools.count(1)
         self._answers: dict[int, asyncio.Queue[CallTool | ToolAnswered]] = {}
 
@@ -169,7 +169,7 @@ class _RemoteEnvironment:
 
     def end_conversation(self, error: SimulatedToolError) -> None:
         """End the conversation with an error, also if the agent catches it."""
-        self._served.report(EndedByTool(self._session, str(error)))
+        self._server.report(EndedByTool(self._session, str(error)))
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Ask the environment for the answer to a call. It may call the tool, which is here."""
@@ -178,7 +178,7 @@ class _RemoteEnvironment:
         value: Json = None
         failure: Exception | None = None
         try:
-            self._served.report(ToolAsked(self._session, ask, call, declared))
+            self._server.report(ToolAsked(self._session, ask, call, declared))
             while isinstance(frame := await queue.get(), CallTool):
                 failure = None
                 try:
@@ -186,7 +186,7 @@ class _RemoteEnvironment:
                 except Exception as error:  # noqa: BLE001  (the environment decides about it)
                     failure = error
                 problem = None if failure is None else describe_error(failure)
-                self._served.report(ToolReturned(self._session, ask, None if failure else value, problem))
+                self._server.report(ToolReturned(self._session, ask, None if failure else value, problem))
         finally:
             del self._answers[ask]
         if frame.problem:
@@ -197,9 +197,9 @@ class _RemoteEnvironment:
         return ToolResult(call.name, response, call.id, is_error=frame.is_error)
 
 
-def _checked(number: int, item: Any) -> Report:
+def _make_item_frame(number: int, item: Any) -> Report:
     """Return the frame of an item. Raises AgentError if it is not JSON."""
-    frame = frame_of(number, item)
+    frame = make_frame(number, item)
     try:
         pack(frame)
     except Exception as error:
@@ -207,16 +207,16 @@ def _checked(number: int, item: Any) -> Report:
     return frame
 
 
-def _broken(number: int, error: BaseException) -> Broken:
-    """Return the frame of an error: what the run would have found in it."""
+def _make_failure(number: int, error: BaseException) -> RequestFailure:
+    """Return the frame of an error, with its side, its cause and its place."""
     kinds = {UsageError: "usage", SimulatedToolError: "environment", AgentError: "agent"}
     kind = next((name for base, name in kinds.items() if isinstance(error, base)), "other")
     cause = str(error) if kind == "usage" else find_cause(error)
     failure = Failure(find_side(error), shorten(f"{cause}{find_place(error)}", 4000), shorten_traceback(error))
     outage = find_outage(error)
     if outage is None:
-        return Broken(number, kind, failure)
-    return Broken(number, kind, failure, True, outage.status, outage.after)
+        return RequestFailure(number, kind, failure)
+    return RequestFailure(number, kind, failure, True, outage.status, outage.after)
 
 
 if __name__ == "__main__":

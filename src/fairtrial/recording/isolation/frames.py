@@ -57,7 +57,7 @@ class CallTool(Record, frozen=True, tag_field="frame", tag="call"):
 class ToolAnswered(Record, frozen=True, tag_field="frame", tag="answered"):
     """The answer of the environment.
 
-    If `is_own`, it is what the tool returned or raised. `problem` is the failure of the environment.
+    If `is_own`, it is the value or the error of the tool. `problem` is the failure of the environment.
     """
 
     session: int
@@ -68,7 +68,7 @@ class ToolAnswered(Record, frozen=True, tag_field="frame", tag="answered"):
     problem: str = ""
 
 
-class Done(Record, frozen=True, tag_field="frame", tag="done"):
+class RequestEnd(Record, frozen=True, tag_field="frame", tag="done"):
     """A request of a session is done. `resumes` says whether the session can go on behind earlier turns."""
 
     session: int
@@ -77,7 +77,7 @@ class Done(Record, frozen=True, tag_field="frame", tag="done"):
     resumes: bool = False
 
 
-class Broken(Record, frozen=True, tag_field="frame", tag="broken"):
+class RequestFailure(Record, frozen=True, tag_field="frame", tag="broken"):
     """A request of a session failed.
 
     `kind` is `usage`, `environment`, `agent` or `other`. If `is_outage`, a server with the `status`, or none, answered,
@@ -104,12 +104,12 @@ class SentItem(Record, frozen=True, tag_field="frame", tag="item"):
     @property
     def item(self) -> Item:
         """The item."""
-        found = self.step or self.usage or self.event or self.durations
-        assert found is not None  # noqa: S101  (`frame_of` fills one of them)
-        return found
+        item = self.step or self.usage or self.event or self.durations
+        assert item is not None  # noqa: S101  (`make_frame` fills one of them)
+        return item
 
 
-class ToolAsked(Record, frozen=True, tag_field="frame", tag="asked"):
+class ToolAsked(Record, frozen=True, tag_field="frame", tag="question"):
     """The agent calls a tool, and the environment has to answer."""
 
     session: int
@@ -118,8 +118,8 @@ class ToolAsked(Record, frozen=True, tag_field="frame", tag="asked"):
     declared: dict[str, Json]
 
 
-class ToolReturned(Record, frozen=True, tag_field="frame", tag="returned"):
-    """The tool itself returned a value, or raised an error, whose description is in `problem`."""
+class ToolReturned(Record, frozen=True, tag_field="frame", tag="reports"):
+    """The tool itself reports a value, or raised an error, whose description is in `problem`."""
 
     session: int
     ask: int
@@ -135,10 +135,10 @@ class EndedByTool(Record, frozen=True, tag_field="frame", tag="ended"):
 
 
 Request = OpenSession | SendMessage | TakeTurns | CloseSession | CallTool | ToolAnswered
-Report = Done | Broken | SentItem | ToolAsked | ToolReturned | EndedByTool
+Report = RequestEnd | RequestFailure | SentItem | ToolAsked | ToolReturned | EndedByTool
 
 
-def frame_of(session: int, item: Item) -> SentItem:
+def make_frame(session: int, item: Item) -> SentItem:
     """Return the frame of an item."""
     if isinstance(item, Usage):
         return SentItem(session, usage=item)

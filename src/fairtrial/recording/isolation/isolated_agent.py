@@ -29,14 +29,14 @@ from fairtrial.recording.error_descriptions import ReportedError
 from fairtrial.recording.holding import Holding
 from fairtrial.recording.isolation.frames import (
     LENGTH,
-    Broken,
     CallTool,
     CloseSession,
-    Done,
     EndedByTool,
     OpenSession,
     Report,
     Request,
+    RequestEnd,
+    RequestFailure,
     SendMessage,
     SentItem,
     TakeTurns,
@@ -70,14 +70,14 @@ class IsolatedAgents:
     def __init__(self, target: str, record: str, holding: Holding) -> None:
         self._arguments = (target, record)
         self._holding = holding
-        self._left: Counter[tuple[int, int]] = Counter()
+        self._remaining: Counter[tuple[int, int]] = Counter()
         self._processes: dict[tuple[int, int], AgentProcess] = {}
 
     def expect(self, attempts: Iterable[tuple[int, int]]) -> None:
         """Say which attempts will follow, by position and number."""
-        self._left = Counter(self._holding.key(*pair) for pair in attempts)
+        self._remaining = Counter(self._holding.key(*pair) for pair in attempts)
 
-    def of(self, position: int, attempt: int) -> Agent:
+    def for_attempt(self, position: int, attempt: int) -> Agent:
         """Return the agent of an attempt at a case."""
 
         @asynccontextmanager
@@ -94,8 +94,8 @@ class IsolatedAgents:
     async def release(self, position: int, attempt: int) -> None:
         """Say that an attempt is over. The process ends with its last attempt."""
         key = self._holding.key(position, attempt)
-        self._left[key] -= 1
-        if self._left[key] <= 0:
+        self._remaining[key] -= 1
+        if self._remaining[key] <= 0:
             await self._end(key)
 
     async def _end(self, key: tuple[int, int]) -> None:
@@ -135,8 +135,8 @@ class AgentProcess:
         session = IsolatedSession(number, self, environment)
         try:
             self.write(OpenSession(number, case, environment is not None))
-            opened = await session.wait()
-            session.can_resume = opened.resumes
+            opening = await session.wait()
+            session.can_resume = opening.resumes
             try:
                 yield session
             finally:
@@ -171,7 +171,7 @@ class AgentProcess:
         )
         self._reader = asyncio.create_task(self._read(self._process))
         ready = await self.next_report(0)
-        if isinstance(ready, Broken):
+        if isinstance(ready, RequestFailure):
             raise_failure(ready)
 
     async def _read(self, process: Process) -> None:
@@ -250,7 +250,7 @@ class IsolatedSession:
             report = await self._next()
             if isinstance(report, SentItem):
                 yield report.item
-            elif isinstance(report, Done):
+            elif isinstance(report, RequestEnd):
                 self._take(report)
                 return
 
@@ -260,9 +260,9 @@ class IsolatedSession:
             self._process.write(TakeTurns(self._number, tuple(invocations), final_state))
         return self.can_resume
 
-    async def wait(self) -> Done:
+    async def wait(self) -> RequestEnd:
         """Return the report that a request is done. Raises the error of the agent."""
-        while not isinstance(report := await self._next(), Done):
+        while not isinstance(report := await self._next(), RequestEnd):
             pass
         return report
 
@@ -270,7 +270,7 @@ class IsolatedSession:
         """Stop the calls that the environment is answering."""
         await self._tools.stop()
 
-    def _take(self, report: Done) -> None:
+    def _take(self, report: RequestEnd) -> None:
         changes = self._process.changes()
         self.about, self.incomplete = report.about, report.incomplete
         if changes:
@@ -281,7 +281,7 @@ class IsolatedSession:
         """Return the next report that is not about a call of a tool. Raises the error of the agent."""
         while True:
             report = await self._process.next_report(self._number)
-            if isinstance(report, Broken):
+            if isinstance(report, RequestFailure):
                 raise_failure(report)
             if isinstance(report, EndedByTool):
                 if self._environment is not None:
@@ -301,7 +301,7 @@ class _ToolCalls:
         self._values: dict[int, asyncio.Queue[ToolReturned]] = {}
 
     def take(self, report: ToolAsked | ToolReturned) -> None:
-        """Begin to answer a call, or take what the tool itself returned."""
+        """Begin to answer a call, or take the value of the tool itself."""
         if isinstance(report, ToolReturned):
             if report.ask in self._values:
                 self._values[report.ask].put_nowait(report)
@@ -311,29 +311,29 @@ class _ToolCalls:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer(self, asked: ToolAsked) -> None:
+    async def _answer(self, question: ToolAsked) -> None:
         assert self._environment is not None  # noqa: S101  (only then does the process ask)
-        returned: list[ToolReturned] = []
+        reports: list[ToolReturned] = []
 
         async def real() -> Json:
-            self._process.write(CallTool(self._session, asked.ask))
-            returned.append(await self._values[asked.ask].get())
-            if returned[-1].problem is not None:
-                raise _RealToolError(returned[-1].problem)
-            return returned[-1].value
+            self._process.write(CallTool(self._session, question.ask))
+            reports.append(await self._values[question.ask].get())
+            if reports[-1].problem is not None:
+                raise _RealToolError(reports[-1].problem)
+            return reports[-1].value
 
         try:
-            result = await self._environment.answer(asked.call, asked.declared, real)
+            result = await self._environment.answer(question.call, question.declared, real)
         except _RealToolError:
-            frame = ToolAnswered(self._session, asked.ask, is_own=True)
+            frame = ToolAnswered(self._session, question.ask, is_own=True)
         except Exception as error:  # noqa: BLE001  (the environment has noted it, and the conversation ends)
-            frame = ToolAnswered(self._session, asked.ask, problem=describe_error(error))
+            frame = ToolAnswered(self._session, question.ask, problem=describe_error(error))
         else:
-            is_own = bool(returned) and result.response is returned[-1].value and returned[-1].problem is None
+            is_own = bool(reports) and result.response is reports[-1].value and reports[-1].problem is None
             response = None if is_own else result.response
-            frame = ToolAnswered(self._session, asked.ask, response, result.is_error, is_own)
+            frame = ToolAnswered(self._session, question.ask, response, result.is_error, is_own)
         finally:
-            del self._values[asked.ask]
+            del self._values[question.ask]
         self._process.write(frame)
 
     async def stop(self) -> None:
@@ -349,19 +349,19 @@ class _RealToolError(Exception):
     """The tool itself failed, in the process of the agent."""
 
 
-def raise_failure(broken: Broken) -> NoReturn:
+def raise_failure(report: RequestFailure) -> NoReturn:
     """Raise the error of an agent in another process, as if it had been raised here."""
-    cause = broken.failure.cause
-    if broken.kind == "usage":
+    cause = report.failure.cause
+    if report.kind == "usage":
         raise UsageError(cause)
-    if broken.kind == "environment":
+    if report.kind == "environment":
         raise SimulatedToolError(cause)
-    error = ReportedError(broken.failure)
-    if broken.is_outage and broken.status is None:
+    error = ReportedError(report.failure)
+    if report.is_outage and report.status is None:
         raise error from ConnectionError(cause)
-    if broken.status is not None:
-        headers = {} if broken.after is None else {"retry-after": str(broken.after)}
-        error.status_code, error.response = broken.status, SimpleNamespace(headers=headers)
+    if report.status is not None:
+        headers = {} if report.after is None else {"retry-after": str(report.after)}
+        error.status_code, error.response = report.status, SimpleNamespace(headers=headers)
     raise error
 
 
