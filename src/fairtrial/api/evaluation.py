@@ -42,6 +42,7 @@ def evaluate(
     allow_code: bool = False,
     record: RecordSource = "messages",
     holding: Holding = DIRECT,
+    diagnose: int = 0,
 ) -> Run:
     """Run an agent on every case of an eval set, and score its conversations.
 
@@ -63,13 +64,24 @@ def evaluate(
     With `record="spans"`, conversations also hold the contents of the spans of OpenTelemetry that the agent writes, for
     example the calls of any SDK in a function.
     `holding` says how conversations are held, for example `Holding(isolation="process")`.
+    `diagnose` is a number of repetitions. Failed cases are repeated so often with each suspect beside the agent and
+    without it, for example without an injection, and the notes of the run name the side at fault with a probability.
 
     Raises UsageError before anything runs. During the run, an exception of an agent or a metric becomes a failure or an
     unscored outcome.
     """
     reading = ReadOptions(only=only, columns=columns, allow_code=allow_code)
     run = RunOptions(
-        attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment, record=record, holding=holding
+        attempts,
+        concurrency,
+        1,
+        reply_timeout,
+        judges or Judges(),
+        users,
+        environment,
+        record=record,
+        holding=holding,
+        diagnose=diagnose,
     )
     plan = plan_run(eval_set, agent, criteria, reading, run)
     with show_bar(plan.total) as on_result:
@@ -133,6 +145,7 @@ async def aevaluate(
     allow_code: bool = False,
     record: RecordSource = "messages",
     holding: Holding = DIRECT,
+    diagnose: int = 0,
 ) -> Run:
     """Run an agent as `evaluate` does, in the running event loop, for example in a notebook.
 
@@ -140,7 +153,16 @@ async def aevaluate(
     """
     reading = ReadOptions(only=only, columns=columns, allow_code=allow_code)
     run = RunOptions(
-        attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment, record=record, holding=holding
+        attempts,
+        concurrency,
+        1,
+        reply_timeout,
+        judges or Judges(),
+        users,
+        environment,
+        record=record,
+        holding=holding,
+        diagnose=diagnose,
     )
     plan = plan_run(eval_set, agent, criteria, reading, run)
     with show_bar(plan.total) as on_result:

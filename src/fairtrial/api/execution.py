@@ -9,6 +9,8 @@ from contextlib import AsyncExitStack, aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from fairtrial.api.connection import connected
 from fairtrial.api.planning import Plan
 from fairtrial.api.run_batches import OnBatch, ask_all, check_batches, open_outbox, with_earlier_id
@@ -99,11 +101,27 @@ async def execute_in_loop(
     events = RunEvents(on_result or _ignore, on_recording or _ignore, on_batch or _ignore, on_wait or _ignore)
     try:
         summary, info = await run_plan(plan, run_store, events, resumed=resumed, reuse=reuse, advice=advice)
+        if plan.diagnose and plan.agent is not None:
+            from fairtrial.api.diagnosis.diagnosing import diagnose
+
+            notes = await diagnose(plan, run_store, summary, _run_apart, events.on_wait)
+            summary = replace(summary, notes=(*summary.notes, *notes))
+            run_store.finish(info, summary)
     except BaseException:
         with suppress(StoreError):  # the first error says why the run stops
             run_store.close()
         raise
     return Run(info, summary, run_store)
+
+
+async def _run_apart(plan: Plan) -> list[CaseResult]:
+    """Run a plan in a store of its own, and return its results."""
+    store = temporary_store()
+    try:
+        _, info = await run_plan(plan, store, RunEvents())
+        return list(store.results(info.id))
+    finally:
+        store.close()
 
 
 def _ignore(*_: object) -> None:

@@ -63,7 +63,8 @@ class RunOptions:
     `jobs` the number of processes that score. `reply_timeout` is in seconds. `users` and `environment` replace those
     of the configuration. If nothing `is_scored`, a configuration of criteria may stay unused. With
     `record` "spans", the spans that the agent writes are read beside its messages. `holding` says in which processes
-    and in which order conversations are held, how fast and how long.
+    and in which order conversations are held, how fast and how long. `diagnose`
+    is the number of repetitions of each failed case, with each suspect and without it.
     """
 
     attempts: Attempts = None
@@ -76,6 +77,7 @@ class RunOptions:
     is_scored: bool = True
     record: RecordSource = "messages"
     holding: Holding = DIRECT
+    diagnose: int = 0
 
 
 READ = ReadOptions()

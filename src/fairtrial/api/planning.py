@@ -82,7 +82,8 @@ class Plan:
     """A run that has not started yet. All inputs are read and checked.
 
     `recorded` are the recordings to score, in `jobs` processes. If they are None, the run calls `agent`, `attempts`
-    times for each case. `notes` say how tables were read. With `exit_first` the run stops at the first attempt that
+    times for each case. `notes` say how tables were read. Failed cases with a suspect are repeated `diagnose` times.
+    With `exit_first` the run stops at the first attempt that
     does not pass.
     """
 
@@ -96,6 +97,7 @@ class Plan:
     reply_timeout: float | None = None
     record: RecordSource = "messages"
     holding: Holding = DIRECT
+    diagnose: int = 0
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     judges: Judges = field(default_factory=Judges)
@@ -154,6 +156,7 @@ def plan_run(
         "attempt_options": msgspec.to_builtins(attempt_choices),
         "reply_timeout": run.reply_timeout,
         **({} if run.record == "messages" else {"record": run.record}),
+        **({"diagnose": run.diagnose} if run.diagnose else {}),
         **({} if run.holding == DIRECT else {"holding": run.holding.arguments}),
     }
     signatures = {"agent": signature(target), **user_signatures, **tool_signatures}
@@ -167,6 +170,7 @@ def plan_run(
         reply_timeout=run.reply_timeout,
         record=run.record,
         holding=run.holding,
+        diagnose=run.diagnose,
         warnings=(*notes.warnings, *warnings),
         notes=notes.notes,
         judges=judges,

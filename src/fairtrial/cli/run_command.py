@@ -42,12 +42,20 @@ _UNTIL_DECIDED = click.option(
     "--attempts (10).",
 )
 
+_DIAGNOSE = click.option(
+    "--diagnose",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Repeat failed cases N times with and without a suspect, such as an injection, and name the side at fault.",
+)
+
 
 @command()
 @click.argument("evalset", nargs=-1)
 @project_options
 @under("Agent", _AGENT, flags.attempts)
 @under("Agent", flags.reply_timeout, flags.record, rare=True)
+@under("Agent", _DIAGNOSE, rare=True)
 @holding_options
 @skill_options
 @under("Input", flags.columns)
@@ -73,6 +81,7 @@ def run(
     against: str | None,
     even_so: bool,
     holding: api.Holding,
+    diagnose: int | None,
     skill: api.SkillOptions,
     common: Common,
     **judge: Any,
@@ -107,7 +116,7 @@ def run(
     fairtrial run --resume 20260102-030405-a1b2c3
     """  # noqa: D301
     arguments = common.run_arguments(evalset, agent, columns, reply_timeout) | {"record": record}
-    arguments |= {"holding": holding.arguments or None}
+    arguments |= {"holding": holding.arguments or None, "diagnose": diagnose}
     earlier = earlier_run(common.store, resume, "run") if resume else None
     if earlier:
         arguments = read_arguments(earlier, arguments)
@@ -162,7 +171,13 @@ def _plan(
     timeout = arguments["reply_timeout"]
     holding = api.Holding(**(arguments.get("holding") or {}))
     running = api.RunOptions(
-        attempts, concurrency, reply_timeout=timeout, judges=judges, record=source, holding=holding
+        attempts,
+        concurrency,
+        reply_timeout=timeout,
+        judges=judges,
+        record=source,
+        holding=holding,
+        diagnose=arguments.get("diagnose") or 0,
     )
     stored = None if earlier is None else api.skill_options_in(earlier.config)
     if stored is not None or api.is_skill_run(paths, agent):
