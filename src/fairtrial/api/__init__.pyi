@@ -29,6 +29,7 @@ from fairtrial.api.decisions.gating import gate as gate
 from fairtrial.api.decisions.size_planning import plan as plan
 from fairtrial.api.doctor import Finding as Finding
 from fairtrial.api.doctor import examine_installation as examine_installation
+from fairtrial.api.doctor import examine_target as examine_target
 from fairtrial.api.eval_files import load_eval_set as load_eval_set
 from fairtrial.api.eval_files import load_recordings as load_recordings
 from fairtrial.api.eval_files import save_eval_set as save_eval_set
