@@ -192,7 +192,7 @@ class McpServerSession:
             return
         reply = ""
         for name, args in _calls_in(message) or [(call.name, call.args) for call in expected]:
-            call = self._numbered(name, args)
+            call = self._make_call(name, args)
             yield call
             result = await self._call(call)
             yield result
@@ -223,7 +223,7 @@ class McpServerSession:
                 model.messages.append({"role": "tool", "tool_call_id": call.id, "content": as_text(result.response)})
         raise AgentError(f"the model called tools in {_MOST_ROUNDS} rounds, and did not reply")
 
-    def _numbered(self, name: str, args: dict[str, Any]) -> ToolCall:
+    def _make_call(self, name: str, args: dict[str, Any]) -> ToolCall:
         return ToolCall(name, args, f"call-{next(self._numbers)}")
 
     async def _call(self, call: ToolCall) -> ToolResult:

@@ -60,17 +60,17 @@ def examine_target(target: str) -> list[Finding]:
         from fairtrial.agents.mcp_checks import check_mcp_server
 
         find_agent(target)
-        found = blocking(check_mcp_server(rest.partition("#")[0]))
+        results = blocking(check_mcp_server(rest.partition("#")[0]))
     elif kind == "a2a":
         from fairtrial.agents.a2a_checks import check_a2a_card
 
         find_agent(target)
-        found = blocking(check_a2a_card(rest))
+        results = blocking(check_a2a_card(rest))
     else:
         agent = find_agent(target)
         blocking(check_target(agent))
         return [Finding("agent", target, "ok", type(agent).__name__)]
-    return [Finding(kind, own.subject, "broken" if own.problem else "ok", own.problem or own.detail) for own in found]
+    return [Finding(kind, own.subject, "broken" if own.problem else "ok", own.problem or own.detail) for own in results]
 
 
 def _examine_extras() -> Iterator[Finding]:

@@ -103,9 +103,9 @@ def run(
     The agent is a function, sync or async. It receives the conversation so far (a fairtrial.Trace whose last
     invocation holds the user's message) and returns a reply, or yields steps: strings, fairtrial.ToolCall,
     fairtrial.ToolResult, ... Other targets are http://HOST/v1#MODEL, responses:URL, adk-server:URL,
-    langgraph-server:URL, a2a:URL, endpoint:FILE, process:COMMAND, harness:FILE, adk:FOLDER, and KIND:MODULE:NAME for
-    an agent of a framework: agent-framework, agno, claude, crewai, google-genai, langgraph, llama-index,
-    openai-agents, pydantic-ai, smolagents, strands.
+    langgraph-server:URL, a2a:URL, mcp:COMMAND, endpoint:FILE, process:COMMAND, harness:FILE, adk:FOLDER, and
+    KIND:MODULE:NAME for an agent of a framework: agent-framework, agno, claude, crewai, google-genai, langgraph,
+    llama-index, openai-agents, pydantic-ai, smolagents, strands.
 
     A folder with SKILL.md and evals/evals.json is a skill. With claude, codex, gemini, opencode or harness:FILE, each
     case runs with the skill and without it, in a clean workspace, 3 attempts each.
