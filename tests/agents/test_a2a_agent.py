@@ -84,7 +84,7 @@ def test_the_card_of_an_agent_is_examined(kind: str) -> None:
 
 def test_each_fault_of_a_card_is_named() -> None:
     """Fields that are missing, media types, interfaces, skills and security schemes."""
-    from fairtrial.agents.a2a_checks import card_findings
+    from fairtrial.agents.target_checks.a2a_checks import card_findings
 
     card = {
         "name": "shop",

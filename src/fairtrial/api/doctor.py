@@ -57,12 +57,12 @@ def examine_target(target: str) -> list[Finding]:
     """
     kind, _, rest = target.partition(":")
     if kind == "mcp":
-        from fairtrial.agents.mcp_checks import check_mcp_server
+        from fairtrial.agents.target_checks.mcp_checks import check_mcp_server
 
         find_agent(target)
         results = blocking(check_mcp_server(rest.partition("#")[0]))
     elif kind == "a2a":
-        from fairtrial.agents.a2a_checks import check_a2a_card
+        from fairtrial.agents.target_checks.a2a_checks import check_a2a_card
 
         find_agent(target)
         results = blocking(check_a2a_card(rest))

@@ -215,7 +215,7 @@ async def _run_stages(
         decision = await stages.run()
         alarms = await own_canaries.after() if own_canaries is not None else ()
     if plan.holding.shuffle is not None:
-        from fairtrial.api.order_notes import order_notes
+        from fairtrial.api.diagnosis.order_notes import order_notes
 
         notes += order_notes(plan, store)
     return progress.finish(ballots, models=stages.models, decision=decision, notes=notes, alarms=alarms)

@@ -40,6 +40,7 @@ from fairtrial.planned_case import PairedRecordings, PlannedCases
 from fairtrial.protocols import Agent
 from fairtrial.recording import OwnProcesses
 from fairtrial.recording.holding import DIRECT, Holding
+from fairtrial.recording.isolation.isolation_checks import isolate
 from fairtrial.records.attempt_rule import ALL, MEAN, AttemptRule
 from fairtrial.records.case import EvalSet
 from fairtrial.records.decoding import json_decoder
@@ -164,7 +165,7 @@ def plan_run(
     return Plan(
         info,
         tuple(cases),
-        agent=_isolate(agent, run) if run.holding.has_processes else target,
+        agent=isolate(agent, run.record, run.holding) if run.holding.has_processes else target,
         attempts=most_attempts,
         concurrency=run.concurrency,
         reply_timeout=run.reply_timeout,
@@ -175,19 +176,6 @@ def plan_run(
         notes=notes.notes,
         judges=judges,
     )
-
-
-def _isolate(name: str | Callable[..., Any], run: RunOptions) -> OwnProcesses:
-    """Return an agent in processes of its own. Raises UsageError if that does not separate its conversations."""
-    from fairtrial.recording.isolation.isolated_agent import IsolatedAgents, check_isolation, importable_target
-
-    try:
-        target = importable_target(name)
-        check_isolation(target)
-    except UsageError as error:
-        option = "isolation" if run.holding.shuffle is None else "shuffle"
-        raise UsageError(f"{spell(option)}: {error}") from None
-    return IsolatedAgents(target, run.record, run.holding)
 
 
 def resume(plan: Plan, earlier: RunInfo) -> Plan:

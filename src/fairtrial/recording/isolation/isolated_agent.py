@@ -12,7 +12,7 @@ import sys
 import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -363,29 +363,3 @@ def raise_failure(report: RequestFailure) -> NoReturn:
         headers = {} if report.after is None else {"retry-after": str(report.after)}
         error.status_code, error.response = report.status, SimpleNamespace(headers=headers)
     raise error
-
-
-def importable_target(agent: object) -> str:
-    """Return the name by which another process finds an agent. Raises UsageError if there is none."""
-    if isinstance(agent, str):
-        return agent
-    module, name = getattr(agent, "__module__", None), getattr(agent, "__qualname__", "")
-    found = getattr(sys.modules.get(module or ""), name, None) if module != "__main__" else None
-    if found is not agent:
-        raise UsageError(
-            "a process of its own needs an agent that another process can import: give its name, such as "
-            "'module:function', or a function at the top of a module"
-        )
-    return f"{module}:{name}"
-
-
-_SERVERS: Collection[str] = ("http", "https", "responses", "endpoint", "a2a", "adk-server", "langgraph-server")
-
-
-def check_isolation(target: str) -> None:
-    """Raise UsageError if a process of its own would not separate the conversations of an agent."""
-    kind = target.partition(":")[0]
-    if kind in _SERVERS:
-        raise UsageError(f"{target}: works in a server, which a process of its own would not separate")
-    if kind == "harness":
-        raise UsageError(f"{target}: has a process, a workspace and a home for each attempt already")

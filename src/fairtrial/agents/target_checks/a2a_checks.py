@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fairtrial.agents.a2a import EXTRA, read_card
-from fairtrial.agents.target_findings import TargetFinding
+from fairtrial.agents.target_checks.target_findings import TargetFinding
 from fairtrial.system.importing import import_extra
 
 _REQUIRED = (

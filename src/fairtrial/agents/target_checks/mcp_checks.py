@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from fairtrial.agents.mcp_server import McpConnection, open_server, response_in
-from fairtrial.agents.target_findings import TargetFinding
+from fairtrial.agents.target_checks.target_findings import TargetFinding
 from fairtrial.errors import UsageError
 from fairtrial.text.display import compact, count, describe_error, shorten
 from fairtrial.text.json_schemas import json_schema
