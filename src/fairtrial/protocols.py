@@ -11,7 +11,7 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
-from fairtrial.records.trace import About, Durations, Event, Part, Step, ToolCall, ToolResult, Trace, Usage
+from fairtrial.records.trace import About, Durations, Event, Invocation, Part, Step, ToolCall, ToolResult, Trace, Usage
 
 Item = Step | Usage | Event | Durations
 """An item of a session: a step, the tokens of a model call, a group of the next steps, or time in models and tools."""
@@ -63,6 +63,15 @@ class ReportsGaps(Protocol):
     @property
     def incomplete(self) -> str:
         """Why calls may be missing. The text is empty if none are."""
+        ...
+
+
+@runtime_checkable
+class TakesEarlierTurns(Protocol):
+    """An optional capability of a session: it can go on where an earlier session stopped."""
+
+    def take_earlier_turns(self, invocations: Sequence[Invocation], final_state: dict[str, Json] | None) -> bool:
+        """Go on behind the turns of an earlier session with the same case. Return whether that is possible."""
         ...
 
 

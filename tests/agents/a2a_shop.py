@@ -35,6 +35,8 @@ class Shop(AgentExecutor):  # type: ignore[misc]
         await updater.start_work()
         if "which" in query:
             await updater.requires_input(updater.new_agent_message([new_text_part("Which one?")]))
+        elif "sign in" in query:
+            await updater.requires_auth(updater.new_agent_message([new_text_part("Please sign in.")]))
         elif context.current_task:
             await updater.add_artifact([new_text_part(f"You chose {query}.")])
             await updater.complete()

@@ -54,6 +54,69 @@ def test_a_task_that_needs_more_goes_on(kind: str) -> None:
 
 
 @every_a2a
+@pytest.mark.parametrize(("message", "state"), [("which?", "input-required"), ("sign in", "auth-required")])
+def test_the_state_of_a_task_that_waits_is_the_final_state(kind: str, message: str, state: str) -> None:
+    """So that a criterion can compare it."""
+    with reached(kind) as target:
+        assert recorded(target, message).trace.final_state == {"task_state": state}
+
+
+@every_a2a
+def test_a_task_that_went_on_is_completed(kind: str) -> None:
+    """The final state is that of the last turn."""
+    with reached(kind) as target:
+        assert recorded(target, "which?", "the blue one").trace.final_state == {"task_state": "completed"}
+
+
+@every_a2a
+def test_the_card_of_an_agent_is_examined(kind: str) -> None:
+    """Fields, interfaces and skills, each on a line."""
+    from fairtrial.api import examine_target
+
+    with reached(kind) as target:
+        findings = examine_target(target)
+    assert [(finding.name.partition(" http")[0], finding.state) for finding in findings] == [
+        ("shop", "ok"),
+        ("interface", "ok"),
+        ("skill orders", "ok"),
+    ]
+
+
+def test_each_fault_of_a_card_is_named() -> None:
+    """Fields that are missing, media types, interfaces, skills and security schemes."""
+    from fairtrial.agents.target_checks.a2a_checks import card_findings
+
+    card = {
+        "name": "shop",
+        "description": "Sells.",
+        "supportedInterfaces": [
+            {"url": "/relative", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+            {"url": "http://shop.example/a", "protocolBinding": "SOAP"},
+        ],
+        "defaultInputModes": ["text"],
+        "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": "a", "name": "A", "description": "Does a.", "tags": ["x"]}, {"id": "a", "name": "B"}],
+        "securityRequirements": [{"schemes": {"oauth": {}}}],
+    }
+    problems = [(finding.subject, finding.problem) for finding in card_findings(card) if finding.problem]
+    assert problems == [
+        ("shop", "lacks version"),
+        ("shop", "'text' is not a media type, such as text/plain"),
+        ("interface /relative", "has no absolute URL"),
+        (
+            "interface http://shop.example/a",
+            (
+                "is not encrypted; use https; has the binding 'SOAP'; known are JSONRPC, GRPC, HTTP+JSON; "
+                "names no version of the protocol"
+            ),
+        ),
+        ("skill a", "lacks description, tags"),
+        ("skill a", "is the id of 2 skills"),
+        ("shop", "requires the security scheme 'oauth', which it does not define"),
+    ]
+
+
+@every_a2a
 def test_a_task_that_fails_is_the_failure_of_its_case(kind: str) -> None:
     """The cause is what the agent said, and what came before is kept."""
     with reached(kind) as target:

@@ -63,6 +63,7 @@ from fairtrial import (
     GeneralQuality,
     Grounding,
     Hallucinations,
+    Holding,
     InferenceCallCount,
     Injection,
     InstructionFollowing,
@@ -477,7 +478,7 @@ def trust(run: Run, again: Run, folder: Path) -> list[str]:
 
 async def awaited(folder: Path) -> tuple[Run, Run, object]:
     """Evaluate, score and value in a loop."""
-    run = await aevaluate(EvalSet("fixed", (FIXED,)), AGENT, CRITERIA)
+    run = await aevaluate(EvalSet("fixed", (FIXED,)), AGENT, CRITERIA, holding=Holding(requests_per_second=100.0))
     scored = await ascore(load_recordings(folder / "shop.evalset.json"), None, CRITERIA)
     scorer: BatchScorer = score_batches(None, CRITERIA)
     assert scorer.summarize([]).cases == {}

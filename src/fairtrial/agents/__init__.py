@@ -35,6 +35,7 @@ KINDS: dict[str, _Kind] = {
     "process": _Kind("endpoints.process"),
     "harness": _Kind("harness.harness_agent"),
     "a2a": _Kind("a2a"),
+    "mcp": _Kind("mcp_server"),
     "adk": _Kind("adk", ("google.adk:BaseAgent", "google.adk:BaseNode", "google.adk:App")),
     "adk-server": _Kind("endpoints.adk_server"),
     "langgraph-server": _Kind("endpoints.langgraph_server"),

@@ -51,15 +51,7 @@ class A2AAgent:
 
     async def check_target(self) -> None:
         """Raise UsageError if the card of the agent cannot be read."""
-        httpx = import_extra("httpx", EXTRA)
-        client = import_extra("a2a.client", EXTRA)
-        errors = import_extra("a2a.client.errors", EXTRA)
-        async with httpx.AsyncClient(timeout=_CARD_SECONDS, verify=_certificates()) as connections:
-            try:
-                await client.A2ACardResolver(connections, self.url).get_agent_card()
-            except errors.A2AClientError as error:
-                problem = f"{self.url} does not answer with the card of an agent: {error}; is the server running?"
-                raise UsageError(problem) from error
+        await read_card(self.url)
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
         """Return an empty text: the protocol has a place for files and their URLs."""
@@ -76,6 +68,19 @@ class A2AAgent:
             yield A2ASession(factory.create(card), card.name)
 
 
+async def read_card(url: str) -> Any:
+    """Return the card of an agent. Raises UsageError if it cannot be read."""
+    httpx = import_extra("httpx", EXTRA)
+    client = import_extra("a2a.client", EXTRA)
+    errors = import_extra("a2a.client.errors", EXTRA)
+    async with httpx.AsyncClient(timeout=_CARD_SECONDS, verify=_certificates()) as connections:
+        try:
+            return await client.A2ACardResolver(connections, url).get_agent_card()
+        except errors.A2AClientError as error:
+            problem = f"{url} does not answer with the card of an agent: {error}; is the server running?"
+            raise UsageError(problem) from error
+
+
 @functools.cache
 def _certificates() -> Any:
     """Return the certificates for all connections. They are loaded once, because loading takes long."""
@@ -83,7 +88,10 @@ def _certificates() -> Any:
 
 
 class A2ASession:
-    """One conversation: a context of the protocol. A task that asks for more input continues with the next message."""
+    """One conversation: a context of the protocol. A task that asks for more input continues with the next message.
+
+    The final state holds the state of a task that needed input or a sign-in, for example `input-required`.
+    """
 
     about: About | None = None
 
@@ -113,6 +121,8 @@ class A2ASession:
                     yield step
         state = types.TaskState.Name(received.state)
         self._task = received.task_id if state in _UNFINISHED else ""
+        if state in _UNFINISHED or self.about is not None:
+            self.about = About(final_state={"task_state": state.removeprefix("TASK_STATE_").lower().replace("_", "-")})
         if state in _FAILURES:
             reason = received.last.text if received.last else "no message"
             raise AgentError(f"{self._author}: {state.removeprefix('TASK_STATE_').lower()}: {reason}")

@@ -19,6 +19,7 @@ from fairtrial.agents.signatures import check_parameters, wants_text
 from fairtrial.errors import AgentError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
+from fairtrial.records.record import Json
 from fairtrial.records.trace import (
     About,
     Invocation,
@@ -94,6 +95,13 @@ class FunctionSession:
         """The latest description of the agents by the function, and the state in the trace as the function left it."""
         state = self._trace.final_state
         return self._latest if state is None else replace(self._latest or About(), final_state=state)
+
+    def take_earlier_turns(self, invocations: Sequence[Invocation], final_state: dict[str, Json] | None) -> bool:
+        """Go on behind the turns of an earlier session: the function gets the whole conversation anyway."""
+        self._trace = replace(self._trace, invocations=tuple(invocations))
+        if final_state is not None and self._trace.final_state is not None:
+            self._trace = replace(self._trace, final_state=copy.deepcopy(final_state))
+        return True
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Call the function with the conversation so far. Raises AgentError if the function returns no step."""

@@ -64,6 +64,8 @@ _OUTAGES = frozenset((401, 402, 407, 408, 425, 429))
 """Statuses below 500 that do not speak about the request: a key, a payment, a proxy, a timeout or a limit."""
 _RETRYABLE = frozenset((408, 429, 500, 502, 503, 504, 529))
 """The statuses after which `adk eval` tries a call again, and the status of an overloaded Anthropic server."""
+_OVERLOADS = frozenset((429, 503, 529))
+"""The statuses with which a server refuses a request before it works on it."""
 _GRPC = {
     "CANCELLED": 499,
     "DEADLINE_EXCEEDED": 504,
@@ -119,6 +121,11 @@ class Outage(NamedTuple):
     def is_retryable(self) -> bool:
         """Whether the same call may succeed soon."""
         return self.status in _RETRYABLE
+
+    @property
+    def is_overload(self) -> bool:
+        """Whether the server refuses because it has too much to do, or because the caller asks too often."""
+        return self.status in _OVERLOADS
 
 
 class ReportedOutageError(Exception):

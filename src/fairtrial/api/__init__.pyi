@@ -29,6 +29,7 @@ from fairtrial.api.decisions.history import history as history
 from fairtrial.api.decisions.size_planning import plan as plan
 from fairtrial.api.doctor import Finding as Finding
 from fairtrial.api.doctor import examine_installation as examine_installation
+from fairtrial.api.doctor import examine_target as examine_target
 from fairtrial.api.eval_files import load_eval_set as load_eval_set
 from fairtrial.api.eval_files import load_recordings as load_recordings
 from fairtrial.api.eval_files import save_eval_set as save_eval_set
@@ -193,6 +194,7 @@ from fairtrial.metrics.entries import find_entry as find_entry
 from fairtrial.mutations.paraphrases import PARAPHRASED as PARAPHRASED
 from fairtrial.mutations.table import OPERATORS as OPERATORS
 from fairtrial.platforms.forwarding import Forwarder as Forwarder
+from fairtrial.recording.holding import Holding as Holding
 from fairtrial.reports.attack_rows import print_attacks as print_attacks
 from fairtrial.reports.decisions.gate_report import gate_markdown as gate_markdown
 from fairtrial.reports.decisions.markdown_comparison import comparison_markdown as comparison_markdown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -16,7 +16,7 @@ from fairtrial.formats.recordings import line
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import ChecksTarget, ChecksTools
-from fairtrial.recording import record
+from fairtrial.recording import QUIET, OwnProcesses, Watcher, record
 from fairtrial.records.attempt import Recording
 from fairtrial.system.event_loop import blocking
 
@@ -29,16 +29,17 @@ def conversations(
     cases: Iterable[PlannedCase],
     attempts_to_skip: Collection[tuple[int, int]] = (),
     *,
-    note: Callable[[str], None],
+    earlier: Mapping[tuple[int, int], Recording] | None = None,
+    watcher: Watcher = QUIET,
 ) -> AsyncIterator[Pair]:
     """Hold the conversations of connected cases, except for `attempts_to_skip`, and yield them as they end.
 
-    `note` receives remarks about the run.
+    `earlier` are attempts that were interrupted.
     """
     if plan.agent is None:
         raise UsageError("nothing to run: the plan has recordings instead of an agent")
     agent = plan.agent
-    if plan.record == "spans":
+    if plan.record == "spans" and not isinstance(agent, OwnProcesses):
         from fairtrial.agents.tracing.span_sessions import with_spans
 
         agent = with_spans(agent)
@@ -49,7 +50,9 @@ def conversations(
         concurrency=plan.concurrency,
         reply_timeout=plan.reply_timeout,
         skip=attempts_to_skip,
-        note=note,
+        holding=plan.holding,
+        earlier=earlier,
+        watcher=watcher,
     )
 
 
@@ -74,12 +77,14 @@ def write_recordings(
     *,
     on_recording: OnRecording | None = None,
     note: Callable[[str], None] = lambda _: None,
+    on_wait: Callable[[str], None] = lambda _: None,
 ) -> int:
     """Run the agent of a plan, write its conversations as JSON lines, and return their number.
 
     During the run, the lines are in `PATH.part` in the order in which the conversations ended. At the end, and also
-    after an interruption, they are in `path` in the order of cases and attempts. `note` receives remarks about the run.
-    Raises UsageError if the file cannot be written, or if the server of the agent does not answer.
+    after an interruption, they are in `path` in the order of cases and attempts. `note` receives remarks about
+    the run, and `on_wait` remarks about long conversations while they are held. Raises UsageError if the file cannot be
+    written, or if the server of the agent does not answer.
     """
     blocking(check_target(plan.agent))
     part = path.with_name(f"{path.name}.part")
@@ -90,7 +95,7 @@ def write_recordings(
     with file:
         lines = _Lines(file)
         try:
-            blocking(lines.fill(plan, on_recording or (lambda *_: None), note))
+            blocking(lines.fill(plan, on_recording or (lambda *_: None), note, on_wait))
         finally:
             file.flush()
             if lines.places:
@@ -106,12 +111,15 @@ class _Lines:
     file: BinaryIO
     places: list[tuple[int, int, int, int]] = field(default_factory=list)
 
-    async def fill(self, plan: Plan, on_recording: OnRecording, note: Callable[[str], None]) -> None:
+    async def fill(
+        self, plan: Plan, on_recording: OnRecording, note: Callable[[str], None], on_wait: Callable[[str], None]
+    ) -> None:
         """Write a line for every conversation when it ends. No conversation stays in memory."""
         offset = 0
         unjudged = [replace(case, criteria=()) for case in plan.cases]  # nothing is scored, so no judge has to answer
         async with connected(unjudged, plan.judges.models, CallCache(), {}) as connect:
-            async for case, recording in conversations(plan, map(connect, unjudged), note=note):
+            watcher = Watcher(note, on_wait)
+            async for case, recording in conversations(plan, map(connect, unjudged), watcher=watcher):
                 encoded = line(recording)
                 self.file.write(encoded)
                 self.file.flush()

@@ -10,10 +10,12 @@ from importlib.metadata import PackageNotFoundError, entry_points, metadata, ver
 from pathlib import Path
 from typing import Literal
 
-from fairtrial.agents import COMMAND_LINE_AGENTS, PLUGINS
+from fairtrial.agents import COMMAND_LINE_AGENTS, PLUGINS, find_agent
+from fairtrial.api.conversations import check_target
 from fairtrial.errors import FairtrialError, list_packages
 from fairtrial.llm.known_providers import PROVIDERS
 from fairtrial.records.record import Record
+from fairtrial.system.event_loop import blocking
 from fairtrial.system.importing import is_older, read_floor
 from fairtrial.text.display import shorten
 from fairtrial.version import __version__
@@ -46,6 +48,29 @@ def examine_installation(store: str) -> list[Finding]:
         *_examine_programs(),
         *_examine_plugins(),
     ]
+
+
+def examine_target(target: str) -> list[Finding]:
+    """Return the findings about an MCP server, the card of an A2A agent, or whether another target can be used.
+
+    An MCP server gets calls that must fail, and no others. Raises UsageError if a server does not answer.
+    """
+    kind, _, rest = target.partition(":")
+    if kind == "mcp":
+        from fairtrial.agents.target_checks.mcp_checks import check_mcp_server
+
+        find_agent(target)
+        results = blocking(check_mcp_server(rest.partition("#")[0]))
+    elif kind == "a2a":
+        from fairtrial.agents.target_checks.a2a_checks import check_a2a_card
+
+        find_agent(target)
+        results = blocking(check_a2a_card(rest))
+    else:
+        agent = find_agent(target)
+        blocking(check_target(agent))
+        return [Finding("agent", target, "ok", type(agent).__name__)]
+    return [Finding(kind, own.subject, "broken" if own.problem else "ok", own.problem or own.detail) for own in results]
 
 
 def _examine_extras() -> Iterator[Finding]:

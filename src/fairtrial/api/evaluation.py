@@ -23,6 +23,7 @@ from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.judge.judges import Judges
 from fairtrial.loading import Match
 from fairtrial.planned_case import Environments, Users
+from fairtrial.recording.holding import DIRECT, Holding
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Trace
 
@@ -91,6 +92,8 @@ def _plan_evaluate(
     reuse: str | None = None,
     allow_code: bool = False,
     record: RecordSource = "messages",
+    holding: Holding = DIRECT,
+    diagnose: int = 0,
 ) -> PlannedRun:
     """Run an agent on every case of an eval set, and score its conversations.
 
@@ -111,12 +114,26 @@ def _plan_evaluate(
     `allow_code` lets code run that stands in a configuration of agents-cli; without it such a configuration is refused.
     With `record="spans"`, conversations also hold the contents of the spans of OpenTelemetry that the agent writes, for
     example the calls of any SDK in a function.
+    `holding` says how conversations are held, for example `Holding(isolation="process")`.
+    `diagnose` is a number of repetitions. Failed cases are repeated so often with each suspect beside the agent and
+    without it, for example without an injection, and the notes of the run name the side at fault with a probability.
 
     Raises UsageError before anything runs. During the run, an exception of an agent or a metric becomes a failure or an
     unscored outcome.
     """
     reading = ReadOptions(only=only, columns=columns, allow_code=allow_code)
-    run = RunOptions(attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment, record=record)
+    run = RunOptions(
+        attempts,
+        concurrency,
+        1,
+        reply_timeout,
+        judges or Judges(),
+        users,
+        environment,
+        record=record,
+        holding=holding,
+        diagnose=diagnose,
+    )
     return PlannedRun(plan_run(eval_set, agent, criteria, reading, run), store, reuse)
 
 

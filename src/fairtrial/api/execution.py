@@ -9,6 +9,8 @@ from contextlib import AsyncExitStack, aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from fairtrial.api.connection import connected
 from fairtrial.api.planning import Plan
 from fairtrial.api.run_batches import OnBatch, ask_all, check_batches, open_outbox, with_earlier_id
@@ -51,12 +53,14 @@ def execute(
     on_result: OnResult | None = None,
     on_recording: OnRecording | None = None,
     on_batch: OnBatch | None = None,
+    on_wait: Callable[[str], None] | None = None,
     resumed: bool = False,
     reuse: str | None = None,
 ) -> Run:
     """Run a plan to its end, and return the run. `on_result` receives every result when it is ready.
 
-    `on_recording` receives every conversation that the run holds, before it is scored. If the calls of judges go into
+    `on_recording` receives every conversation that the run holds, before it is scored. `on_wait` receives remarks about
+    long conversations while they are held. If the calls of judges go into
     batches, all of them are asked first, and `on_batch` receives what happens to the batches.
     After an interruption, the store contains every finished attempt. Raises StoreError if the store fails meanwhile.
     """
@@ -67,6 +71,7 @@ def execute(
             on_result=on_result,
             on_recording=on_recording,
             on_batch=on_batch,
+            on_wait=on_wait,
             resumed=resumed,
             reuse=reuse,
         )
@@ -81,6 +86,7 @@ async def execute_in_loop(
     on_result: OnResult | None = None,
     on_recording: OnRecording | None = None,
     on_batch: OnBatch | None = None,
+    on_wait: Callable[[str], None] | None = None,
     resumed: bool = False,
     reuse: str | None = None,
 ) -> Run:
@@ -92,14 +98,30 @@ async def execute_in_loop(
     advice = "start it again"
     if store is not None and plan.agent is not None:
         advice = f"go on with {resume_command(plan.info, store)}"
-    events = RunEvents(on_result or _ignore, on_recording or _ignore, on_batch or _ignore)
+    events = RunEvents(on_result or _ignore, on_recording or _ignore, on_batch or _ignore, on_wait or _ignore)
     try:
         summary, info = await run_plan(plan, run_store, events, resumed=resumed, reuse=reuse, advice=advice)
+        if plan.diagnose and plan.agent is not None:
+            from fairtrial.api.diagnosis.diagnosing import diagnose
+
+            notes = await diagnose(plan, run_store, summary, _run_apart, events.on_wait)
+            summary = replace(summary, notes=(*summary.notes, *notes))
+            run_store.finish(info, summary)
     except BaseException:
         with suppress(StoreError):  # the first error says why the run stops
             run_store.close()
         raise
     return Run(info, summary, run_store)
+
+
+async def _run_apart(plan: Plan) -> list[CaseResult]:
+    """Run a plan in a store of its own, and return its results."""
+    store = temporary_store()
+    try:
+        _, info = await run_plan(plan, store, RunEvents())
+        return list(store.results(info.id))
+    finally:
+        store.close()
 
 
 def _ignore(*_: object) -> None:
@@ -108,11 +130,12 @@ def _ignore(*_: object) -> None:
 
 @dataclass(frozen=True)
 class RunEvents:
-    """The functions that receive the results and the conversations of a run, and what happens to its batches."""
+    """The functions that receive the results and the conversations of a run, and remarks about batches and waits."""
 
     on_result: OnResult = _ignore
     on_recording: OnRecording = _ignore
     on_batch: OnBatch = _ignore
+    on_wait: Callable[[str], None] = _ignore
 
 
 async def run_plan(
@@ -184,13 +207,17 @@ async def _run_stages(
     notes: list[str],
 ) -> tuple[Summary, RunInfo]:
     store.add_cases(plan.info.id, (case.expected for case in plan.cases))
-    attempts_to_skip = _finished_attempts(store, plan.info.id) if resumed else set()
-    stages = _Stages(plan, connect, store, ballots, events, progress, attempts_to_skip, notes.append)
+    places_to_skip, partial_recordings = _earlier_recordings(store, plan) if resumed else (set(), {})
+    stages = _Stages(plan, connect, store, ballots, events, progress, places_to_skip, notes.append, partial_recordings)
     async with progress.committed_often():
         if outbox is not None and plan.recorded is not None:
             await ask_all(plan.recorded, connect, outbox)
         decision = await stages.run()
         alarms = await own_canaries.after() if own_canaries is not None else ()
+    if plan.holding.shuffle is not None:
+        from fairtrial.api.diagnosis.order_notes import order_notes
+
+        notes += order_notes(plan, store)
     return progress.finish(ballots, models=stages.models, decision=decision, notes=notes, alarms=alarms)
 
 
@@ -206,6 +233,7 @@ class _Stages:
     progress: RunProgress
     attempts_to_skip: set[tuple[int, int]]
     note: Callable[[str], None]
+    partial_recordings: dict[tuple[int, int], Recording]
     earlier: dict[tuple[int, int], CaseResult] = field(default_factory=dict)
     models: dict[str, None] = field(default_factory=dict)
 
@@ -255,13 +283,21 @@ class _Stages:
                 yield pair
         if plan.agent is not None:
             from fairtrial.api.conversations import conversations
+            from fairtrial.recording import Watcher
 
             cases = map(self.connect, plan.cases)
-            async for case, recording in conversations(plan, cases, self.attempts_to_skip, note=self.note):
+            watcher = Watcher(self.note, self.events.on_wait, self._keep_turns)
+            async for case, recording in conversations(
+                plan, cases, self.attempts_to_skip, earlier=self.partial_recordings, watcher=watcher
+            ):
                 self.store.add_recording(plan.info.id, case.position, recording)
                 self.events.on_recording(recording)
                 self.models |= dict.fromkeys(recording.trace.models)
                 yield case, recording
+
+    def _keep_turns(self, case: PlannedCase, recording: Recording) -> None:
+        """Store the turns of a conversation that is not over, for a run that goes on after an interruption."""
+        self.store.add_recording(self.plan.info.id, case.position, recording)
 
 
 def _waves(plan: Plan) -> Iterable[int]:
@@ -284,10 +320,26 @@ async def _in_processes(pairs: Iterator[Pair], jobs: int) -> AsyncGenerator[Case
         await asyncio.sleep(0)  # lets the other tasks of the run commit, and notice an interruption
 
 
-def _finished_attempts(store: Store, run_id: str) -> set[tuple[int, int]]:
-    """Return the conversations, by position and attempt, that a resumed run does not hold again."""
-    recordings = store.recordings(run_id)
-    return {(position, recording.attempt) for position, recording in recordings if _is_finished(recording)}
+def _earlier_recordings(store: Store, plan: Plan) -> tuple[set[tuple[int, int]], dict[tuple[int, int], Recording]]:
+    """Return the conversations, by position and attempt, that a resumed run does not hold again, and the others.
+
+    The cases of a shuffled attempt share a process, so that all of them are held again if one of them is missing.
+    """
+    complete_places: set[tuple[int, int]] = set()
+    partial_recordings: dict[tuple[int, int], Recording] = {}
+    for position, recording in store.recordings(plan.info.id):
+        place = (position, recording.attempt)
+        if _is_finished(recording):
+            complete_places.add(place)
+        else:
+            partial_recordings[place] = recording
+    if plan.holding.shuffle is None:
+        return complete_places, partial_recordings
+    all_places = {
+        (case.position, number) for case in plan.cases for number in range(1, (case.attempts or plan.attempts) + 1)
+    }
+    partial_attempts = {attempt for position, attempt in all_places - complete_places}
+    return {(position, attempt) for position, attempt in complete_places if attempt not in partial_attempts}, {}
 
 
 def _earlier_attempts(

@@ -13,6 +13,7 @@ from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.judge.judges import Judges
 from fairtrial.loading import Match
 from fairtrial.planned_case import Environments, Users
+from fairtrial.recording.holding import DIRECT, Holding
 
 RecordSource = Literal["messages", "spans"]
 """The source of a recording: the report of the adapter of the agent alone, or the spans of the agent beside it."""
@@ -61,7 +62,9 @@ class RunOptions:
     `attempts` is the number of conversations of each case. `concurrency` is the largest number of cases at once, and
     `jobs` the number of processes that score. `reply_timeout` is in seconds. `users` and `environment` replace those
     of the configuration. If nothing `is_scored`, a configuration of criteria may stay unused. With
-    `record` "spans", the spans that the agent writes are read beside its messages.
+    `record` "spans", the spans that the agent writes are read beside its messages. `holding` says in which processes
+    and in which order conversations are held, how fast and how long. `diagnose`
+    is the number of repetitions of each failed case, with each suspect and without it.
     """
 
     attempts: Attempts = None
@@ -73,6 +76,8 @@ class RunOptions:
     environment: Environments | Mapping[str, Any] | None = None
     is_scored: bool = True
     record: RecordSource = "messages"
+    holding: Holding = DIRECT
+    diagnose: int = 0
 
 
 READ = ReadOptions()

@@ -29,6 +29,9 @@ from fairtrial.loading.repository import commit_of_folder
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import PairedRecordings, PlannedCases
 from fairtrial.protocols import Agent
+from fairtrial.recording import OwnProcesses
+from fairtrial.recording.holding import DIRECT, Holding
+from fairtrial.recording.isolation.isolation_checks import isolate
 from fairtrial.records.run import RunInfo
 from fairtrial.text.display import compact, shorten
 from fairtrial.version import __version__
@@ -39,19 +42,22 @@ class Plan:
     """A run that has not started yet. All inputs are read and checked.
 
     `recorded` are the recordings to score, in `jobs` processes. If they are None, the run calls `agent`, `attempts`
-    times for each case. `notes` say how tables were read. With `exit_first` the run stops at the first attempt that
+    times for each case. `notes` say how tables were read. Failed cases with a suspect are repeated `diagnose` times.
+    With `exit_first` the run stops at the first attempt that
     does not pass.
     """
 
     info: RunInfo
     cases: PlannedCases
     recorded: PairedRecordings | None = None
-    agent: Agent | None = None
+    agent: Agent | OwnProcesses | None = None
     attempts: int = 1
     concurrency: int = 8
     jobs: int = 1
     reply_timeout: float | None = None
     record: RecordSource = "messages"
+    holding: Holding = DIRECT
+    diagnose: int = 0
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     judges: Judges = field(default_factory=Judges)
@@ -110,17 +116,21 @@ def plan_run(
         "attempt_options": msgspec.to_builtins(attempt_choices),
         "reply_timeout": run.reply_timeout,
         **({} if run.record == "messages" else {"record": run.record}),
+        **({"diagnose": run.diagnose} if run.diagnose else {}),
+        **({} if run.holding == DIRECT else {"holding": run.holding.arguments}),
     }
     signatures = {"agent": signature(target), **user_signatures, **tool_signatures}
     info = run_info("run", arguments, notes, loaded_sets, signatures, attempt_choices)
     return Plan(
         info,
         tuple(cases),
-        agent=target,
+        agent=isolate(agent, run.record, run.holding) if run.holding.has_processes else target,
         attempts=most_attempts,
         concurrency=run.concurrency,
         reply_timeout=run.reply_timeout,
         record=run.record,
+        holding=run.holding,
+        diagnose=run.diagnose,
         warnings=(*notes.warnings, *warnings),
         notes=notes.notes,
         judges=judges,

@@ -91,7 +91,7 @@ def hold_conversation(agent: Any, messages: Sequence[str], *, reply_timeout: flo
 
 
 async def _recordings(plan: Plan) -> list[Recording]:
-    return [recording async for _, recording in conversations(plan, plan.cases, note=lambda _: None)]
+    return [recording async for _, recording in conversations(plan, plan.cases)]
 
 
 def check_trace(

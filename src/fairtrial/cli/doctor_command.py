@@ -16,9 +16,10 @@ _SIGNS = {"ok": "ok", "absent": "-", "broken": "BROKEN"}
 
 
 @command()
+@click.argument("target", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--all", "show_all", is_flag=True, help="Show what is not installed or not set, too.")
-def doctor(as_json: bool, show_all: bool) -> int:
+def doctor(target: str | None, as_json: bool, show_all: bool) -> int:
     """Show packages against their floors, keys, the store, programs and plugins.
 
     No key is printed, and nothing is written. The exit code is 1 if a part is broken: a package is older than its
@@ -27,8 +28,13 @@ def doctor(as_json: bool, show_all: bool) -> int:
     \b
     fairtrial doctor
     fairtrial doctor --all
+    fairtrial doctor "mcp:python server.py"
+    fairtrial doctor a2a:http://localhost:9999
+    \f
+    With a TARGET as in `fairtrial run --agent`, only the target is examined. Of an MCP server, each tool must be
+    described, and calls that its schemas forbid must be answered as errors. Of an A2A agent, the card must be complete.
     """  # noqa: D301
-    findings = api.examine_installation(project_store())
+    findings = api.examine_installation(project_store()) if target is None else api.examine_target(target)
     if as_json:
         rows = [{"area": own.area, "name": own.name, "state": own.state, "detail": own.detail} for own in findings]
         click.echo(json.dumps(rows, ensure_ascii=False, indent=2))

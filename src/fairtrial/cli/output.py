@@ -283,6 +283,7 @@ def run_and_report(
                 on_result=on_result,
                 on_recording=lambda _: progress.record(),
                 on_batch=progress.show,
+                on_wait=progress.show,
                 resumed=resumed,
                 reuse=reuse,
             )

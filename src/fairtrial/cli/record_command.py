@@ -13,6 +13,7 @@ from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
+from fairtrial.cli.options.holding_flags import holding_options
 from fairtrial.cli.options.judge_flags import call_options, find_models
 from fairtrial.cli.options.project_flags import project_options
 from fairtrial.cli.outputs.output_files import FileToWrite, collect_inputs, refuse_overwriting
@@ -31,6 +32,7 @@ _SHOWN_FAILURES = 10
 @flags.attempts
 @flags.reply_timeout
 @flags.record
+@holding_options
 @click.option(
     "--config",
     metavar="FILE",
@@ -50,6 +52,7 @@ def record(
     attempts: api.AttemptOptions | None,
     reply_timeout: float | None,
     record: api.RecordSource | None,
+    holding: api.Holding,
     config: Path | None,
     lenient: bool,
     columns: dict[str, str],
@@ -82,6 +85,7 @@ def record(
             api.Judges(models=models),
             is_scored=False,
             record=record or "messages",
+            holding=holding,
         ),
     )
     cassette = models.cassette
@@ -109,7 +113,9 @@ def record(
                         failures.append(f"{recording.case_id}, attempt {recording.attempt}: {cause}")
                 progress.advance(good=recording.failure is None)
 
-            count = api.write_recordings(plan, output, on_recording=on_recording, note=notes.append)
+            count = api.write_recordings(
+                plan, output, on_recording=on_recording, note=notes.append, on_wait=progress.show
+            )
     except KeyboardInterrupt:
         click.echo(f"\ninterrupted; finished conversations are in {output}", err=True)
         return exit_codes.INTERRUPTED

@@ -11,6 +11,7 @@ from fairtrial.cli import completion
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.dotenv_files import read_environment
+from fairtrial.cli.options.holding_flags import holding_options
 from fairtrial.cli.options.judge_flags import judge_options, make_judges
 from fairtrial.cli.options.project_flags import project_options
 from fairtrial.cli.options.resumption import earlier_run, read_arguments
@@ -41,12 +42,21 @@ _UNTIL_DECIDED = click.option(
     "--attempts (10).",
 )
 
+_DIAGNOSE = click.option(
+    "--diagnose",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Repeat failed cases N times with and without a suspect, such as an injection, and name the side at fault.",
+)
+
 
 @command()
 @click.argument("evalset", nargs=-1)
 @project_options
 @under("Agent", _AGENT, flags.attempts)
 @under("Agent", flags.reply_timeout, flags.record, rare=True)
+@under("Agent", _DIAGNOSE, rare=True)
+@holding_options
 @skill_options
 @under("Input", flags.columns)
 @under("Store", _RESUME)
@@ -70,6 +80,8 @@ def run(
     claims: list[Claim],
     against: str | None,
     even_so: bool,
+    holding: api.Holding,
+    diagnose: int | None,
     skill: api.SkillOptions,
     common: Common,
     **judge: Any,
@@ -91,9 +103,9 @@ def run(
     The agent is a function, sync or async. It receives the conversation so far (a fairtrial.Trace whose last
     invocation holds the user's message) and returns a reply, or yields steps: strings, fairtrial.ToolCall,
     fairtrial.ToolResult, ... Other targets are http://HOST/v1#MODEL, responses:URL, adk-server:URL,
-    langgraph-server:URL, a2a:URL, endpoint:FILE, process:COMMAND, harness:FILE, adk:FOLDER, and KIND:MODULE:NAME for
-    an agent of a framework: agent-framework, agno, claude, crewai, google-genai, langgraph, llama-index,
-    openai-agents, pydantic-ai, smolagents, strands.
+    langgraph-server:URL, a2a:URL, mcp:COMMAND, endpoint:FILE, process:COMMAND, harness:FILE, adk:FOLDER, and
+    KIND:MODULE:NAME for an agent of a framework: agent-framework, agno, claude, crewai, google-genai, langgraph,
+    llama-index, openai-agents, pydantic-ai, smolagents, strands.
 
     A folder with SKILL.md and evals/evals.json is a skill. With claude, codex, gemini, opencode or harness:FILE, each
     case runs with the skill and without it, in a clean workspace, 3 attempts each.
@@ -104,6 +116,7 @@ def run(
     fairtrial run --resume 20260102-030405-a1b2c3
     """  # noqa: D301
     arguments = common.run_arguments(evalset, agent, columns, reply_timeout) | {"record": record}
+    arguments |= {"holding": holding.arguments or None, "diagnose": diagnose}
     earlier = earlier_run(common.store, resume, "run") if resume else None
     if earlier:
         arguments = read_arguments(earlier, arguments)
@@ -156,7 +169,16 @@ def _plan(
     reading = api.ReadOptions(columns=arguments["columns"] or {}, **{name: arguments[name] for name in names})
     source: api.RecordSource = arguments.get("record") or "messages"
     timeout = arguments["reply_timeout"]
-    running = api.RunOptions(attempts, concurrency, reply_timeout=timeout, judges=judges, record=source)
+    holding = api.Holding(**(arguments.get("holding") or {}))
+    running = api.RunOptions(
+        attempts,
+        concurrency,
+        reply_timeout=timeout,
+        judges=judges,
+        record=source,
+        holding=holding,
+        diagnose=arguments.get("diagnose") or 0,
+    )
     stored = None if earlier is None else api.skill_options_in(earlier.config)
     if stored is not None or api.is_skill_run(paths, agent):
         options = stored if stored is not None and skill == api.SkillOptions() else skill

@@ -2,60 +2,238 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 from fairtrial.agents.restarts import Restarts
 from fairtrial.errors import SimulatorError, StoreError, UsageError
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import Agent
 from fairtrial.recording.error_descriptions import find_cause
-from fairtrial.recording.held_conversation import HeldConversation
+from fairtrial.recording.held_conversation import HeldConversation, Limits
+from fairtrial.recording.holding import DIRECT, Holding
+from fairtrial.recording.message_pace import MessagePace
+from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Invocation, Message, Trace
 from fairtrial.system.concurrency import concurrently
+from fairtrial.text.display import count, shorten
+
+KEEP_SECONDS = 5.0
+"""The shortest time between two recordings of one unfinished conversation."""
+WAIT_SECONDS = 60.0
+"""The time after which a conversation counts as long, and between two remarks about long ones."""
+
+
+@runtime_checkable
+class OwnProcesses(Protocol):
+    """Agents in processes of their own."""
+
+    def expect(self, attempts: Iterable[tuple[int, int]]) -> None:
+        """Say which attempts will follow, by position and number."""
+        ...
+
+    def for_attempt(self, position: int, attempt: int) -> Agent:
+        """Return the agent of an attempt at a case."""
+        ...
+
+    async def release(self, position: int, attempt: int) -> None:
+        """Say that an attempt is over."""
+        ...
+
+    async def end(self) -> None:
+        """End all processes."""
+        ...
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """The functions that are called while conversations are held.
+
+    `note` receives remarks about the run at its end. `on_wait` receives a remark about long conversations now and then.
+    `on_turn` receives unfinished recordings, so that an interrupted run can go on behind their last turn.
+    """
+
+    note: Callable[[str], None] = lambda _: None
+    on_wait: Callable[[str], None] = lambda _: None
+    on_turn: Callable[[PlannedCase, Recording], None] | None = None
+
+
+QUIET = Watcher()
 
 
 async def record(
     planned_cases: Iterable[PlannedCase],
-    agent: Agent,
+    agent: Agent | OwnProcesses,
     *,
     attempts: int = 1,
     concurrency: int = 8,
     reply_timeout: float | None = None,
     skip: Collection[tuple[int, int]] = (),
-    note: Callable[[str], None] = lambda _: None,
+    holding: Holding = DIRECT,
+    earlier: Mapping[tuple[int, int], Recording] | None = None,
+    watcher: Watcher = QUIET,
 ) -> AsyncIterator[Pair]:
     """Yield a recording of each attempt at each case, in the order of completion, at most `concurrency` at once.
 
     The user's messages come from the fixed conversation of a case, or from the simulator if the case is a scenario.
     `reply_timeout` is in seconds. Each result of a tool lists the injections of a simulated environment. If the
     environment fails, its conversation ends. Pairs of position and attempt in `skip` are left out. An error of an
-    agent or a simulator ends its own conversation only.
+    agent or a simulator ends its own conversation only. An attempt in `earlier` goes on behind its last turn, if its
+    session can.
 
-    If the first call of a conversation fails with a status that may pass, the conversation begins again. `note`
-    receives how often that happened, at the end.
+    If the first call of a conversation fails with a status that may pass, the conversation begins again.
     """
-    restarts = Restarts()
+    running = _RunningConversations(agent, reply_timeout, holding, earlier or {}, watcher)
+    plans: Iterable[tuple[PlannedCase, int]] = (
+        (planned_case, attempt)
+        for planned_case in planned_cases
+        for attempt in _attempts(planned_case, attempts)
+        if (planned_case.position, attempt) not in skip
+    )
+    if isinstance(agent, OwnProcesses):
+        plans = list(plans)
+        agent.expect((planned_case.position, attempt) for planned_case, attempt in plans)
+    if holding.shuffle is not None:
+        plans = _interleave(plans, holding.shuffle)
 
     async def plan_attempts() -> AsyncIterator[tuple[PlannedCase, int]]:
-        for planned_case in planned_cases:
-            first = planned_case.first_attempt
-            for attempt in range(first, first + (planned_case.attempts or attempts)):
-                if (planned_case.position, attempt) not in skip:
-                    yield planned_case, attempt
+        for plan in plans:
+            yield plan
 
-    async def record_attempt(plan: tuple[PlannedCase, int]) -> Pair:
-        planned_case, attempt = plan
-        conversation = HeldConversation(planned_case, attempt, reply_timeout, restarts)
+    try:
+        async with _remarks(running):
+            async for pair in concurrently(plan_attempts(), running.record, limit=concurrency):
+                yield pair
+    finally:
+        if isinstance(agent, OwnProcesses):
+            await agent.end()
+    if running.restarts.summary:
+        watcher.note(running.restarts.summary)
+
+
+def _attempts(planned_case: PlannedCase, attempts: int) -> range:
+    first = planned_case.first_attempt
+    return range(first, first + (planned_case.attempts or attempts))
+
+
+def shuffle_positions(positions: Iterable[int], attempt: int, seed: int) -> list[int]:
+    """Return the order of cases in an attempt at all of them."""
+    order = sorted(positions)
+    random.Random(f"{seed}/{attempt}").shuffle(order)  # noqa: S311  (no secret)
+    return order
+
+
+def _interleave(plans: Iterable[tuple[PlannedCase, int]], seed: int) -> list[tuple[PlannedCase, int]]:
+    """Return attempts so that those with the same number come in their own order, and the numbers take turns."""
+    cases: dict[int, dict[int, PlannedCase]] = {}
+    for planned_case, attempt in plans:
+        cases.setdefault(attempt, {})[planned_case.position] = planned_case
+    ranks = [
+        (rank, attempt, own[position])
+        for attempt, own in cases.items()
+        for rank, position in enumerate(shuffle_positions(own, attempt, seed))
+    ]
+    return [(planned_case, attempt) for _, attempt, planned_case in sorted(ranks, key=lambda item: item[:2])]
+
+
+@dataclass
+class _RunningConversations:
+    """The conversations of a run that are being held."""
+
+    agent: Agent | OwnProcesses
+    reply_timeout: float | None
+    holding: Holding
+    earlier: Mapping[tuple[int, int], Recording]
+    watcher: Watcher
+    restarts: Restarts = field(default_factory=Restarts)
+    by_place: dict[tuple[int, int], tuple[str, HeldConversation]] = field(default_factory=dict)
+    _turns: dict[int, asyncio.Lock] = field(default_factory=dict)
+    _pace: MessagePace | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        rate = self.holding.requests_per_second
+        self._pace = None if rate is None else MessagePace(rate)
+
+    async def record(self, plan: tuple[PlannedCase, int]) -> Pair:
+        """Hold a conversation. With a shuffled order, the cases of an attempt follow one another."""
+        if self.holding.shuffle is None:
+            return await self._record(*plan)
+        async with self._turns.setdefault(plan[1], asyncio.Lock()):
+            return await self._record(*plan)
+
+    async def _record(self, planned_case: PlannedCase, attempt: int) -> Pair:
+        place = (planned_case.position, attempt)
+        limits = Limits(
+            self.reply_timeout, self.holding.conversation_timeout, self._pace, self._keep_turns(planned_case)
+        )
+        conversation = HeldConversation(planned_case, attempt, limits, self.restarts, self.earlier.get(place))
+        self.by_place[place] = (planned_case.name, conversation)
         script = planned_case.case.conversation
         requests = (
             _play_script(script) if script is not None else _simulate_messages(planned_case, attempt, conversation)
         )
-        return planned_case, await conversation.record(agent, requests)
+        own = self.agent.for_attempt(*place) if isinstance(self.agent, OwnProcesses) else self.agent
+        try:
+            return planned_case, await conversation.record(own, requests)
+        finally:
+            del self.by_place[place]
+            if isinstance(self.agent, OwnProcesses):
+                await self.agent.release(*place)
 
-    async for pair in concurrently(plan_attempts(), record_attempt, limit=concurrency):
-        yield pair
-    if restarts.summary:
-        note(restarts.summary)
+    def _keep_turns(self, planned_case: PlannedCase) -> Callable[[Recording], None] | None:
+        """Return the function that keeps the turns of a conversation, at most one recording every few seconds."""
+        on_turn = self.watcher.on_turn
+        script = planned_case.case.conversation
+        if on_turn is None or (script is not None and len(script) < 2) or planned_case.environments is not None:
+            return None
+        latest = time.monotonic()
+
+        def keep(recording: Recording) -> None:
+            nonlocal latest
+            is_last = script is not None and len(recording.trace.invocations) == len(script)
+            if not is_last and time.monotonic() - latest >= KEEP_SECONDS:
+                latest = time.monotonic()
+                on_turn(planned_case, recording)
+
+        return keep
+
+    def remark(self) -> str:
+        """Return a remark about the conversations that take long. It is empty if there are none."""
+        now = time.monotonic()
+        long = sorted(
+            (conversation.start, name, attempt, conversation)
+            for (_, attempt), (name, conversation) in self.by_place.items()
+            if now - conversation.start >= WAIT_SECONDS
+        )
+        if not long:
+            return ""
+        start, name, attempt, conversation = long[0]
+        return (
+            f"waiting for {count(len(long), 'long conversation')}; the longest: {shorten(name, 60)}, "
+            f"attempt {attempt}, {conversation.progress}, {now - start:.0f} s"
+        )
+
+
+@asynccontextmanager
+async def _remarks(conversations: _RunningConversations) -> AsyncIterator[None]:
+    """Say now and then which conversations take long."""
+
+    async def say() -> None:
+        while True:
+            await asyncio.sleep(WAIT_SECONDS)
+            if remark := conversations.remark():
+                conversations.watcher.on_wait(remark)
+
+    task = asyncio.create_task(say())
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 async def _play_script(script: Iterable[Invocation]) -> AsyncIterator[Invocation]:

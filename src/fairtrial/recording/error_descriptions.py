@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fairtrial.agents.outages import find_outage
 from fairtrial.errors import AgentError, CaseError, FairtrialError, SimulatedToolError, SimulatorError
-from fairtrial.records.attempt import Side
+from fairtrial.records.attempt import Failure, Side
 from fairtrial.system.importing import user_line
 from fairtrial.text.display import describe_error, shorten
 
@@ -22,6 +22,17 @@ SIDES: dict[type[BaseException], Side] = {SimulatorError: "simulator", Simulated
 """The sides that are responsible for some exceptions."""
 
 
+class ReportedError(Exception):
+    """An error that an agent raised in another process, as that process describes it."""
+
+    status_code: int | None = None
+    response: object = None
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.cause)
+        self.failure = failure
+
+
 def find_side(error: BaseException) -> Side:
     """Return the side that is responsible for an exception.
 
@@ -29,19 +40,21 @@ def find_side(error: BaseException) -> Side:
     """
     if type(error) in SIDES:
         return SIDES[type(error)]
+    if isinstance(error, ReportedError):
+        return error.failure.side
     return "agent" if find_outage(error) is None and not _own_frame(error) else "infrastructure"
 
 
 def find_cause(error: BaseException) -> str:
     """Return the message of an exception of ours, or the description of any other."""
-    if isinstance(error, AgentError | SimulatorError | SimulatedToolError):
+    if isinstance(error, AgentError | SimulatorError | SimulatedToolError | ReportedError):
         return str(error)
     return shorten(describe_error(error), 2000)
 
 
 def find_place(error: BaseException) -> str:
     """Return the line of the user's code that raised an exception, in brackets, or the line of ours."""
-    if isinstance(error, CaseError) or find_outage(error) is not None:
+    if isinstance(error, CaseError | ReportedError) or find_outage(error) is not None:
         return ""
     if own := _own_frame(error):
         return f" (a defect of fairtrial, or a version of a framework that it does not know: {own})"
@@ -70,6 +83,8 @@ def _own_frame(error: BaseException) -> str:
 
 def shorten_traceback(error: BaseException) -> str:
     """Return the traceback of an error from the first frame of the user's code, or of the user's framework."""
+    if isinstance(error, ReportedError):
+        return error.failure.traceback
     first = error.__traceback__
     while first is not None and _is_own(first.tb_frame.f_code.co_filename):
         first = first.tb_next

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, nullcontext
+from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
+from fairtrial.agents.outages import find_outage
 from fairtrial.agents.restarts import FirstCall, Restarts
 from fairtrial.agents.sending import send_message
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, StoreError, UsageError
 from fairtrial.planned_case import PlannedCase
-from fairtrial.protocols import Agent, ReportsGaps, Session, Simulator
+from fairtrial.protocols import Agent, ReportsGaps, Session, Simulator, TakesEarlierTurns
 from fairtrial.recording.error_descriptions import SIDES, find_cause, find_place, find_side, shorten_traceback
 from fairtrial.recording.invocation_builder import InvocationBuilder
+from fairtrial.recording.message_pace import MessagePace
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.decoding import json_decoder
+from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json, Record
 from fairtrial.records.state_delta import hides_calls
 from fairtrial.records.trace import About, Invocation, Message, Trace
 from fairtrial.simulate.observed_environment import ObservedEnvironment, read_usage
+from fairtrial.simulate.user import SimulatedUsers
 from fairtrial.system.concurrency import ends_the_run
-from fairtrial.text.display import describe_error
+from fairtrial.text.display import count, describe_error
 
 _GRACE = 1.0
 """Seconds that an agent may take to stop after its time limit. After that, the run goes on without it."""
+_REFUSAL = 429
+_UNFINISHED = Failure("infrastructure", "the run ended before the conversation did")
 N = TypeVar("N", bound=Record)
 
 
@@ -38,19 +46,42 @@ def _take_exception(task: asyncio.Future[Recording]) -> None:
         task.exception()
 
 
+@dataclass(frozen=True)
+class Limits:
+    """The limits of each conversation, and the functions that are called about it.
+
+    `reply_timeout` and `conversation_timeout` are in seconds. `pace` is shared by all conversations. `on_turn` receives
+    the recording so far after each reply that a further message may follow.
+    """
+
+    reply_timeout: float | None = None
+    conversation_timeout: float | None = None
+    pace: MessagePace | None = None
+    on_turn: Callable[[Recording], None] | None = None
+
+
 class HeldConversation:
     """One conversation, up to its current invocation. If it breaks, the invocations so far are recorded."""
 
     def __init__(
-        self, planned_case: PlannedCase, attempt: int, reply_timeout: float | None, restarts: Restarts
+        self,
+        planned_case: PlannedCase,
+        attempt: int,
+        limits: Limits,
+        restarts: Restarts,
+        earlier: Recording | None = None,
     ) -> None:
         self.invocations: list[Invocation] = []
+        self.start = time.monotonic()
         self.ending: EndedBy = "script"
         self.user: Simulator | None = None
         self.fatal: UsageError | StoreError | None = None
         self._planned_case = planned_case
         self._attempt = attempt
-        self._reply_timeout = reply_timeout
+        self._limits = limits
+        self._remaining_seconds = limits.conversation_timeout
+        self._earlier = earlier
+        self._earlier_usage: ModelUsage | None = None
         self._first_call = FirstCall(restarts)
         self._request: Invocation | None = None
         self._started = 0.0
@@ -77,6 +108,12 @@ class HeldConversation:
                 running.cancel()
                 await asyncio.wait({running}, timeout=0 if self._stuck.is_set() else _GRACE)
 
+    @property
+    def progress(self) -> str:
+        """The place of the conversation in words: the message, and the steps since it."""
+        steps = self._builder.steps
+        return f"message {len(self.invocations) + 1}, {count(len(steps), 'step')}"
+
     def equip(self, user: Simulator) -> None:
         """Give a simulated user the tools that the environment offers."""
         if self._environment is not None:
@@ -88,12 +125,20 @@ class HeldConversation:
             self._environment = self._open_environment()
             async with AsyncExitStack() as stack:
                 session = await self._open(agent, stack)
+                self._take_earlier_turns(session)
+                script = self._planned_case.case.conversation
+                skip_count = len(self.invocations) if script is not None else 0
                 async for request in requests:
+                    if skip_count > 0:
+                        skip_count -= 1
+                        continue
                     self._request = request
                     session, invocation = await self._reply_or_restart(agent, stack, session, request)
                     self.invocations.append(invocation)
                     self._request = None
                     self._add_about(session.about)
+                    if self._limits.on_turn is not None:
+                        self._limits.on_turn(self._recording(_UNFINISHED, "failure"))
             self._add_state()
         except BaseException as error:
             if ends_the_run(error) or error is self.fatal:
@@ -108,6 +153,23 @@ class HeldConversation:
         if expected:
             return self._record_failure(AgentError(f"the case expects the failure {expected!r}, and nothing failed"))
         return self._recording(None, self.ending)
+
+    def _take_earlier_turns(self, session: Session) -> None:
+        """Go on behind the turns of an interrupted attempt, if the session can. Otherwise the attempt begins again.
+
+        An environment has a state of its own, which nobody can restore.
+        """
+        earlier, self._earlier = self._earlier, None
+        if earlier is None or self._environment is not None or not isinstance(session, TakesEarlierTurns):
+            return
+        script = self._planned_case.case.conversation
+        if script is None and not isinstance(self._planned_case.users, SimulatedUsers):
+            return  # a user in Python may keep a state, too
+        turns = _finished_turns(earlier, script)
+        if turns and session.take_earlier_turns(turns, earlier.trace.final_state):
+            self.invocations[:] = turns
+            self._final_state = earlier.trace.final_state
+            self._earlier_usage = earlier.simulator
 
     def _is_expected(self, error: BaseException) -> bool:
         """Whether the case expects an error of the agent, for example of a guardrail. An outage never counts."""
@@ -141,33 +203,47 @@ class HeldConversation:
     ) -> tuple[Session, Invocation]:
         """Send a message, and return the finished invocation and its session.
 
-        A conversation whose first call failed begins again with a new session. Later calls are not repeated, because
-        the tools may have changed the world already.
+        A conversation whose first call failed begins again with a new session. A later call is repeated only if a
+        server refused it before it worked on it: the tools may have changed the world otherwise.
         """
         while True:
             self._builder = InvocationBuilder(self._environment)
             try:
                 return session, await self._reply(session, request)
             except Exception as error:
-                is_first = not self.invocations and self._builder.is_empty and type(error) not in SIDES
-                if not is_first or not await self._first_call.wait_for_next_try(error):
+                may_repeat = self._builder.is_empty and type(error) not in SIDES and self._may_repeat(session, error)
+                if not may_repeat or not await self._first_call.wait_for_next_try(error):
                     raise
             await stack.aclose()
             session = await self._open(agent, stack)
+            if self.invocations and isinstance(session, TakesEarlierTurns):
+                session.take_earlier_turns(self.invocations, self._final_state)
+
+    def _may_repeat(self, session: Session, error: Exception) -> bool:
+        """Whether a failed message can go to a new session. Of later messages that is a refusal with the status 429."""
+        if not self.invocations:
+            return True
+        outage = find_outage(error)
+        is_refusal = outage is not None and outage.status == _REFUSAL
+        return is_refusal and self._environment is None and isinstance(session, TakesEarlierTurns)
 
     async def _reply(self, session: Session, request: Invocation) -> Invocation:
         """Send a message and return the finished invocation."""
         self._started = time.perf_counter()
-        async with self._time_limit(), aclosing(send_message(session, request.user.text, request.user.parts)) as items:
-            async for item in items:
-                self._builder.add(_as_stored(item))
+        pace = nullcontext() if self._limits.pace is None else self._limits.pace.turn()
+        async with pace:
+            self._started = time.perf_counter()
+            messages = send_message(session, request.user.text, request.user.parts)
+            async with self._time_limit(), aclosing(messages) as items:
+                async for item in items:
+                    self._builder.add(_as_stored(item))
         self._builder.check()
         return self._builder.with_reply(request, time.perf_counter() - self._started)
 
     @asynccontextmanager
     async def _time_limit(self) -> AsyncIterator[None]:
-        """Raise AgentError if the block takes longer than `reply_timeout`. Set `_stuck` if it does not stop then."""
-        limit = self._reply_timeout
+        """Raise AgentError if the block takes longer than a limit allows. Set `_stuck` if it does not stop then."""
+        limit, start = self._limit, time.monotonic()
         watch = asyncio.get_running_loop().call_later(limit + _GRACE, self._stuck.set) if limit is not None else None
         try:
             async with asyncio.timeout(limit) as waiting:
@@ -179,9 +255,20 @@ class HeldConversation:
         finally:
             if watch is not None:
                 watch.cancel()
+            if self._remaining_seconds is not None:
+                self._remaining_seconds = max(0.0, self._remaining_seconds - (time.monotonic() - start))
+
+    @property
+    def _limit(self) -> float | None:
+        """The seconds that the next reply may take: those of a reply, or what is left for the conversation."""
+        limits = [limit for limit in (self._limits.reply_timeout, self._remaining_seconds) if limit is not None]
+        return min(limits) if limits else None
 
     def _timeout_error(self) -> CaseError:
-        problem = f"no reply within {self._reply_timeout:g} seconds"
+        whole = self._limits.conversation_timeout
+        problem = f"no reply within {self._limits.reply_timeout or 0:g} seconds"
+        if whole is not None and (self._remaining_seconds == 0 or self._limits.reply_timeout is None):
+            problem = f"the replies of the conversation took longer than {whole:g} seconds together"
         if self._environment is not None and self._environment.asking:
             return SimulatedToolError(f"{problem}: the model that plays {self._environment.asking!r} did not answer")
         return AgentError(problem)
@@ -193,7 +280,7 @@ class HeldConversation:
             self._attempt,
             failure,
             ending,
-            read_usage(self.user),
+            _add_usage(self._earlier_usage, read_usage(self.user)),
             self._environment.model_usage if self._environment is not None else None,
             self._planned_case.eval_set,
             self._planned_case.mutation,
@@ -239,6 +326,21 @@ class HeldConversation:
             self.invocations.append(self._builder.without_reply(self._request))
         failure = Failure(find_side(error), f"{find_cause(error)}{find_place(error)}{tries}", shorten_traceback(error))
         return self._recording(failure, "failure")
+
+
+def _add_usage(first: ModelUsage | None, second: ModelUsage | None) -> ModelUsage | None:
+    return first + second if first is not None and second is not None else first or second
+
+
+def _finished_turns(earlier: Recording, script: Sequence[Invocation] | None) -> list[Invocation]:
+    """Return the turns of an attempt before the one that broke. They have to be those of the script."""
+    turns = list(itertools.takewhile(lambda turn: turn.final_response is not None, earlier.trace.invocations))
+    if script is None:
+        return turns
+    is_same = len(turns) <= len(script) and all(
+        turn.user == message.user for turn, message in zip(turns, script, strict=False)
+    )
+    return turns if is_same else []
 
 
 def _as_stored(item: N) -> N:

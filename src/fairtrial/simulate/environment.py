@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from msgspec import structs
+
 from fairtrial.errors import SimulatedToolError, nearest
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import ModelPool
@@ -77,6 +79,17 @@ class SimulatedEnvironments:
         environment = SimulatedEnvironment(self.options, self.model, self._examples, case.id, attempt)
         environment.world = None if self._domain is None else self._domain.open(case.id)
         return environment
+
+    def without_injections(self) -> SimulatedEnvironments | None:
+        """Return environments that play the same tools and inject nothing, or None if they play none."""
+        played = tuple(
+            structs.replace(tool, injection_configs=())
+            for tool in self.options.tool_simulation_configs
+            if tool.mock_strategy_type is not Strategy.REAL
+        )
+        if not played and self.options.tau2_domain is None:
+            return None
+        return replace(self, options=structs.replace(self.options, tool_simulation_configs=played, chaos_effects=()))
 
     @cached_property
     def _examples(self) -> Examples:

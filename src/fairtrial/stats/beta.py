@@ -71,3 +71,19 @@ def beta_quantile(p: float, a: float, b: float) -> float:
             break
         x = following
     return x
+
+
+def probability_larger(successes: int, trials: int, other_successes: int, other_trials: int) -> float:
+    """Return the probability that a chance of success is larger than another, given trials of both.
+
+    Before the trials, all chances from 0 to 1 count as equally probable (Beta(1, 1) for both). The sum is exact.
+    """
+    a, b = 1 + successes, 1 + trials - successes
+    c, d = 1 + other_successes, 1 + other_trials - other_successes
+
+    def log_beta(x: float, y: float) -> float:
+        return math.lgamma(x) + math.lgamma(y) - math.lgamma(x + y)
+
+    return sum(
+        math.exp(log_beta(c + i, b + d) - math.log(b + i) - log_beta(1 + i, b) - log_beta(c, d)) for i in range(a)
+    )

@@ -26,7 +26,8 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.llm.token_counts import read_members
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
-from fairtrial.records.trace import About, Message, Part, Step, Usage, split_reply
+from fairtrial.records.record import Json
+from fairtrial.records.trace import About, Invocation, Message, Part, Step, Usage, split_reply
 from fairtrial.text.display import shorten
 
 _ENDPOINT = "/chat/completions"
@@ -77,6 +78,15 @@ class ChatSession:
         self._url = url
         self._fields = fields
         self._messages: list[dict[str, Any]] = []
+
+    def take_earlier_turns(self, invocations: Sequence[Invocation], final_state: dict[str, Json] | None) -> bool:  # noqa: ARG002
+        """Go on behind the turns of an earlier session: each request carries the whole conversation."""
+        for invocation in invocations:
+            self._messages += [
+                {"role": "user", "content": _content(invocation.query, invocation.user.parts)},
+                {"role": "assistant", "content": invocation.reply},
+            ]
+        return True
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Post the conversation so far. Raises AgentError if the reply is not a chat completion."""

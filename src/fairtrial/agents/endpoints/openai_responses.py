@@ -27,7 +27,19 @@ from fairtrial.formats.chats.responses_items import RESPONSES
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
-from fairtrial.records.trace import About, AgentDetails, Message, Part, Step, Thought, ToolCall, ToolResult, split_reply
+from fairtrial.records.record import Json
+from fairtrial.records.trace import (
+    About,
+    AgentDetails,
+    Invocation,
+    Message,
+    Part,
+    Step,
+    Thought,
+    ToolCall,
+    ToolResult,
+    split_reply,
+)
 from fairtrial.text.display import shorten
 
 _ENDPOINT = "/responses"
@@ -72,6 +84,15 @@ class ResponsesSession:
         self._previous = ""
         self._history: list[dict[str, Any]] = []
         self.about: About | None = None
+
+    def take_earlier_turns(self, invocations: Sequence[Invocation], final_state: dict[str, Json] | None) -> bool:  # noqa: ARG002
+        """Go on behind the turns of an earlier session, unless the server keeps them under an id that is lost."""
+        for invocation in () if self._is_stored else invocations:
+            self._history += [
+                {"role": "user", "content": responses_content(invocation.query, invocation.user.parts)},
+                {"role": "assistant", "content": invocation.reply},
+            ]
+        return not self._is_stored
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Post the new message. Raises AgentError if the reply is not a response, or a response that failed."""

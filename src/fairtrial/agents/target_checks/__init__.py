@@ -1,0 +1,1 @@
+"""Checks of servers of tools and agents."""

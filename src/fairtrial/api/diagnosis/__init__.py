@@ -1,0 +1,1 @@
+"""Find the side at fault by repeating failed attempts without a suspect."""

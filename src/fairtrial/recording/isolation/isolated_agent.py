@@ -1,0 +1,365 @@
+"""Agents in processes of their own: a fresh process for each conversation, case or order of cases."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import site
+import sys
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
+
+from msgspec.structs import replace
+
+from fairtrial.agents.harness.workspace_checks import end_group
+from fairtrial.agents.harness.workspaces import Snapshot, compare, remove_folder, take_snapshot
+from fairtrial.agents.routing import refusal
+from fairtrial.errors import AgentError, SimulatedToolError, UsageError
+from fairtrial.protocols import Agent, Environment, Item, Session
+from fairtrial.recording.error_descriptions import ReportedError
+from fairtrial.recording.holding import Holding
+from fairtrial.recording.isolation.frames import (
+    LENGTH,
+    CallTool,
+    CloseSession,
+    EndedByTool,
+    OpenSession,
+    Report,
+    Request,
+    RequestEnd,
+    RequestFailure,
+    SendMessage,
+    SentItem,
+    TakeTurns,
+    ToolAnswered,
+    ToolAsked,
+    ToolReturned,
+    pack,
+    read_report,
+)
+from fairtrial.records.case import EvalCase
+from fairtrial.records.record import Json
+from fairtrial.records.state_delta import StateDelta
+from fairtrial.records.trace import About, Invocation, Part
+from fairtrial.text.display import describe_error
+
+_LARGEST_FRAME = 2**30
+_END_SECONDS = 2.0
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
+    "from fairtrial.recording.isolation.agent_process import main; main(*sys.argv[1:4])"
+)
+
+
+class IsolatedAgents:
+    """The processes of an agent in a run, by the keys of their attempts.
+
+    `target` is the name by which a process finds the agent. A process starts with its first conversation, and ends
+    with its last.
+    """
+
+    def __init__(self, target: str, record: str, holding: Holding) -> None:
+        self._arguments = (target, record)
+        self._holding = holding
+        self._remaining: Counter[tuple[int, int]] = Counter()
+        self._processes: dict[tuple[int, int], AgentProcess] = {}
+
+    def expect(self, attempts: Iterable[tuple[int, int]]) -> None:
+        """Say which attempts will follow, by position and number."""
+        self._remaining = Counter(self._holding.key(*pair) for pair in attempts)
+
+    def for_attempt(self, position: int, attempt: int) -> Agent:
+        """Return the agent of an attempt at a case."""
+
+        @asynccontextmanager
+        async def open_session(case: EvalCase, environment: Environment | None) -> AsyncIterator[Session]:
+            key = self._holding.key(position, attempt)
+            if key not in self._processes or self._processes[key].has_ended:
+                await self._end(key)
+                self._processes[key] = AgentProcess(*self._arguments, has_folder=self._holding.has_folders)
+            async with self._processes[key].open(case, environment) as session:
+                yield session
+
+        return open_session
+
+    async def release(self, position: int, attempt: int) -> None:
+        """Say that an attempt is over. The process ends with its last attempt."""
+        key = self._holding.key(position, attempt)
+        self._remaining[key] -= 1
+        if self._remaining[key] <= 0:
+            await self._end(key)
+
+    async def _end(self, key: tuple[int, int]) -> None:
+        process = self._processes.pop(key, None)
+        if process is not None:
+            await process.end()
+
+    async def end(self) -> None:
+        """End all processes."""
+        for key in list(self._processes):
+            await self._end(key)
+
+
+class AgentProcess:
+    """A process with an agent, and its folder. It starts when the first session opens."""
+
+    def __init__(self, target: str, record: str, *, has_folder: bool) -> None:
+        self._target, self._record = target, record
+        self._has_folder = has_folder
+        self._folder: Path | None = None
+        self._before: Snapshot = {}
+        self._process: Process | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._starting = asyncio.Lock()
+        self._numbers = itertools.count(1)
+        self._queues: dict[int, asyncio.Queue[Report | None]] = {0: asyncio.Queue()}
+        self.has_ended = False
+
+    @asynccontextmanager
+    async def open(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[IsolatedSession]:
+        """Open a session in the process."""
+        async with self._starting:
+            if self._process is None:
+                await self._start()
+        number = next(self._numbers)
+        self._queues[number] = asyncio.Queue()
+        session = IsolatedSession(number, self, environment)
+        try:
+            self.write(OpenSession(number, case, environment is not None))
+            opening = await session.wait()
+            session.can_resume = opening.resumes
+            try:
+                yield session
+            finally:
+                self.write(CloseSession(number))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_END_SECONDS):
+                    await session.wait()
+        finally:
+            await session.stop()
+            del self._queues[number]
+
+    async def _start(self) -> None:
+        variables: dict[str, str] = {}
+        inherited = dict(os.environ)
+        workspace = ""
+        if self._has_folder:
+            self._folder = Path(tempfile.mkdtemp(prefix="fairtrial-"))
+            home, own = self._folder / "home", self._folder / "workspace"
+            home.mkdir(mode=0o700)
+            own.mkdir(mode=0o700)
+            workspace = str(own)
+            base = site.getuserbase()  # packages of the user stay importable
+            inherited = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+            variables = {"HOME": str(home), "USERPROFILE": str(home), "PYTHONUSERBASE": base}
+        path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", _START, path, self._target, self._record, workspace),
+            stdin=PIPE,
+            stdout=PIPE,
+            env=inherited | variables,
+            start_new_session=True,
+        )
+        self._reader = asyncio.create_task(self._read(self._process))
+        ready = await self.next_report(0)
+        if isinstance(ready, RequestFailure):
+            raise_failure(ready)
+
+    async def _read(self, process: Process) -> None:
+        """Hand every frame to the session that it is for, until the process ends."""
+        assert process.stdout is not None  # noqa: S101  (it is a pipe)
+        try:
+            while True:
+                (size,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
+                if size > _LARGEST_FRAME:
+                    break
+                report = read_report(await process.stdout.readexactly(size))
+                if report.session in self._queues:
+                    self._queues[report.session].put_nowait(report)
+        except (asyncio.IncompleteReadError, ValueError):
+            pass
+        finally:
+            self.has_ended = True
+            for queue in self._queues.values():
+                queue.put_nowait(None)
+
+    def write(self, frame: Request) -> None:
+        """Send a frame. If the process has ended, the next report says so."""
+        if self._process is not None and self._process.stdin is not None and not self.has_ended:
+            self._process.stdin.write(pack(frame))
+
+    async def next_report(self, session: int) -> Report:
+        """Return the next report to a session. Raises AgentError if the process has ended."""
+        report = await self._queues[session].get()
+        if report is not None:
+            return report
+        assert self._process is not None  # noqa: S101  (it has been read)
+        code = await self._process.wait()
+        how = f"by the signal {-code}" if code < 0 else f"with the exit code {code}"
+        raise AgentError(f"the process of the agent ended {how}, before it replied")
+
+    def changes(self) -> dict[str, Json]:
+        """Return the files that the agent has written so far, as a part of the state of the session."""
+        if self._folder is None:
+            return {}
+        files, omitted = compare(self._before, take_snapshot(self._folder / "workspace"))
+        return StateDelta(files, omitted, sandbox="none").state if files else {}
+
+    async def end(self) -> None:
+        """End the process with everything that it started, and remove its folder."""
+        process = self._process
+        if process is not None:
+            if process.stdin is not None:
+                process.stdin.close()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_END_SECONDS):
+                    await process.wait()
+            await end_group(process, self._folder or Path(os.devnull))
+        if self._reader is not None:
+            self._reader.cancel()
+            await asyncio.wait([self._reader])
+        if self._folder is not None:
+            remove_folder(self._folder)
+
+
+class IsolatedSession:
+    """One conversation with an agent in another process."""
+
+    def __init__(self, number: int, process: AgentProcess, environment: Environment | None) -> None:
+        self.about: About | None = None
+        self.incomplete = ""
+        self.can_resume = False
+        self._number = number
+        self._process = process
+        self._environment = environment
+        self._tools = _ToolCalls(number, process, environment)
+
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
+        """Send a message of the user, and yield the items of the agent."""
+        self._process.write(SendMessage(self._number, message, tuple(parts)))
+        while True:
+            report = await self._next()
+            if isinstance(report, SentItem):
+                yield report.item
+            elif isinstance(report, RequestEnd):
+                self._take(report)
+                return
+
+    def take_earlier_turns(self, invocations: Sequence[Invocation], final_state: dict[str, Json] | None) -> bool:
+        """Go on behind the turns of an earlier session. Return whether the agent can do that."""
+        if self.can_resume:
+            self._process.write(TakeTurns(self._number, tuple(invocations), final_state))
+        return self.can_resume
+
+    async def wait(self) -> RequestEnd:
+        """Return the report that a request is done. Raises the error of the agent."""
+        while not isinstance(report := await self._next(), RequestEnd):
+            pass
+        return report
+
+    async def stop(self) -> None:
+        """Stop the calls that the environment is answering."""
+        await self._tools.stop()
+
+    def _take(self, report: RequestEnd) -> None:
+        changes = self._process.changes()
+        self.about, self.incomplete = report.about, report.incomplete
+        if changes:
+            state = (self.about.final_state if self.about else None) or {}
+            self.about = replace(self.about or About(), final_state={**state, **changes})
+
+    async def _next(self) -> Report:
+        """Return the next report that is not about a call of a tool. Raises the error of the agent."""
+        while True:
+            report = await self._process.next_report(self._number)
+            if isinstance(report, RequestFailure):
+                raise_failure(report)
+            if isinstance(report, EndedByTool):
+                if self._environment is not None:
+                    refusal(self._environment, report.problem)
+            elif isinstance(report, ToolAsked | ToolReturned):
+                self._tools.take(report)
+            else:
+                return report
+
+
+class _ToolCalls:
+    """The calls of a session that its environment is answering."""
+
+    def __init__(self, session: int, process: AgentProcess, environment: Environment | None) -> None:
+        self._session, self._process, self._environment = session, process, environment
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._values: dict[int, asyncio.Queue[ToolReturned]] = {}
+
+    def take(self, report: ToolAsked | ToolReturned) -> None:
+        """Begin to answer a call, or take the value of the tool itself."""
+        if isinstance(report, ToolReturned):
+            if report.ask in self._values:
+                self._values[report.ask].put_nowait(report)
+            return
+        self._values[report.ask] = asyncio.Queue()
+        task = asyncio.create_task(self._answer(report))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, question: ToolAsked) -> None:
+        assert self._environment is not None  # noqa: S101  (only then does the process ask)
+        reports: list[ToolReturned] = []
+
+        async def real() -> Json:
+            self._process.write(CallTool(self._session, question.ask))
+            reports.append(await self._values[question.ask].get())
+            if reports[-1].problem is not None:
+                raise _RealToolError(reports[-1].problem)
+            return reports[-1].value
+
+        try:
+            result = await self._environment.answer(question.call, question.declared, real)
+        except _RealToolError:
+            frame = ToolAnswered(self._session, question.ask, is_own=True)
+        except Exception as error:  # noqa: BLE001  (the environment has noted it, and the conversation ends)
+            frame = ToolAnswered(self._session, question.ask, problem=describe_error(error))
+        else:
+            is_own = bool(reports) and result.response is reports[-1].value and reports[-1].problem is None
+            response = None if is_own else result.response
+            frame = ToolAnswered(self._session, question.ask, response, result.is_error, is_own)
+        finally:
+            del self._values[question.ask]
+        self._process.write(frame)
+
+    async def stop(self) -> None:
+        """Stop the calls that are not answered yet."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+
+class _RealToolError(Exception):
+    """The tool itself failed, in the process of the agent."""
+
+
+def raise_failure(report: RequestFailure) -> NoReturn:
+    """Raise the error of an agent in another process, as if it had been raised here."""
+    cause = report.failure.cause
+    if report.kind == "usage":
+        raise UsageError(cause)
+    if report.kind == "environment":
+        raise SimulatedToolError(cause)
+    error = ReportedError(report.failure)
+    if report.is_outage and report.status is None:
+        raise error from ConnectionError(cause)
+    if report.status is not None:
+        headers = {} if report.after is None else {"retry-after": str(report.after)}
+        error.status_code, error.response = report.status, SimpleNamespace(headers=headers)
+    raise error

@@ -1,0 +1,134 @@
+"""An MCP server is examined, called as cases say, and tried with a model that chooses its tools."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fairtrial
+from builders import call, case, turn
+from commands import fairtrial as command
+from fairtrial import Criterion, EvalSet, ResponseMatch, ToolCall, ToolResult, ToolTrajectory, UsageError
+
+pytestmark = pytest.mark.agents
+pytest.importorskip("mcp")
+
+FILE = Path(__file__).with_name("mcp_shop.py")
+SHOP, FAULTS = f"mcp:{sys.executable} {FILE}", f"mcp:{sys.executable} {FILE} faults"
+
+
+def found(target: str) -> list[tuple[str, str, str]]:
+    """The findings of the command about a target."""
+    rows = json.loads(command("doctor", target, "--json").out)
+    return [(row["name"], row["state"], row["detail"]) for row in rows]
+
+
+def test_a_server_without_faults_is_fine() -> None:
+    """Its tools are described, and calls that its schemas forbid are answered as errors."""
+    rows = found(SHOP)
+    assert {state for _, state, _ in rows} == {"ok"}
+    assert [name for name, _, _ in rows].count("get_order") == 3
+    assert rows[0][2].endswith("2 tools")
+
+
+def test_each_fault_of_a_server_is_found() -> None:
+    """No description, a name that two tools have, schemas that are wrong, and errors that are answered as successes."""
+    broken = [(name, detail) for name, state, detail in found(FAULTS) if state == "broken"]
+    assert [(name, detail.partition(":")[0]) for name, detail in broken] == [
+        ("silent", "is the name of 2 tools"),
+        ("silent", "has no description"),
+        ("lenient", "requires 'other', which is not among its properties"),
+        ("lenient", "a call without id, other is answered without an error"),
+        ("lenient", 'a call with the wrong types {"id"'),
+        *([("wrong", "its inputSchema is not a JSON schema")] if _has_schemas() else []),
+        ("fairtrial_no_such_tool", "an unknown tool is answered without an error"),
+    ]
+
+
+def _has_schemas() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("jsonschema_rs") is not None
+
+
+def run(target: str, *cases: fairtrial.EvalCase, **options: Any) -> fairtrial.Run:
+    """A run over cases, by their calls and replies."""
+    criteria = [
+        Criterion("calls", ToolTrajectory(), threshold=1.0),
+        Criterion("reply", ResponseMatch(), threshold=0.99),
+    ]
+    return fairtrial.evaluate(EvalSet("shop", cases), target, criteria, **options)
+
+
+def test_the_calls_of_a_case_are_made() -> None:
+    """The results are those of the server, and the reply is the last of them."""
+    expected = turn(call("get_order", order_id="A-17"), query="Where is A-17?", reply='{"state": "shipped A-17"}')
+    result = run(SHOP, case(expected))
+    ((_, recording),) = result.recordings
+    (invocation,) = recording.trace.invocations
+    assert invocation.steps == (
+        ToolCall("get_order", {"order_id": "A-17"}, "call-1"),
+        ToolResult("get_order", {"state": "shipped A-17"}, "call-1"),
+    )
+    assert result.summary.cases == {"passed": 1}
+    assert recording.trace.agents[0].instructions == "Look up and cancel orders."
+    assert list(recording.trace.agents[0].tool_names) == ["get_order", "cancel_order"]
+
+
+def test_a_message_may_be_a_call() -> None:
+    """A name with a JSON object behind it, so that a table of calls and results is an eval set."""
+    ((_, recording),) = run(SHOP, case(turn(query='cancel_order {"order_id": "B-42"}', reply="x"))).recordings
+    assert recording.trace.invocations[0].reply == "B-42 is cancelled"
+
+
+def test_an_error_of_a_tool_is_an_error() -> None:
+    """The recording says so, and the conversation goes on."""
+    ((_, recording),) = run(SHOP, case(turn(query='get_order {"order_id": "none"}', reply="x"))).recordings
+    result = recording.trace.invocations[0].steps[1]  # type: ignore[index]
+    assert isinstance(result, ToolResult)
+    assert (result.is_error, "get_order" in str(result.response)) == (True, True)
+
+
+def test_a_model_chooses_the_tool() -> None:
+    """It gets the declarations of the server, and its calls are compared with the expected ones."""
+    from chat_server import ChatServer, completion
+
+    def choose(body: dict[str, Any]) -> dict[str, Any]:
+        if body["messages"][-1]["role"] == "tool":
+            return completion({"role": "assistant", "content": f"It says {body['messages'][-1]['content']}"})
+        names = [tool["function"]["name"] for tool in body["tools"]]
+        function = {"name": names[1], "arguments": '{"order_id": "B-42"}'}
+        calls = [{"id": "c1", "type": "function", "function": function}]
+        return completion({"role": "assistant", "content": None, "tool_calls": calls})
+
+    expected = turn(call("cancel_order", order_id="B-42"), query="Cancel B-42", reply="It says B-42 is cancelled")
+    with ChatServer(choose) as server:
+        result = run(f"{SHOP}#{server.url}#gpt", case(expected))
+    assert result.summary.cases == {"passed": 1}
+    assert server.requests[0][0]["model"] == "gpt"
+
+
+def test_an_environment_answers_in_place_of_the_server() -> None:
+    """Injections reach the tools of a server."""
+    wrong = {"tool_name": "get_order", "injection_configs": [{"injected_response": {"state": "lost"}}]}
+    expected = turn(call("get_order", order_id="A-17"), query="Where?", reply='{"state": "lost"}')
+    result = run(SHOP, case(expected), environment={"tool_simulation_configs": [wrong]})
+    assert result.summary.cases == {"passed": 1}
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("mcp:", "must name a command or a URL"),
+        ("mcp:no-such-program-here", "no such program as 'no-such-program-here'"),
+        (f"mcp:{sys.executable} -c 'pass'", "does not answer as an MCP server"),
+    ],
+)
+def test_a_server_that_is_none_is_refused(target: str, problem: str) -> None:
+    """Before anything runs."""
+    with pytest.raises(UsageError, match=problem):
+        run(target, case(turn(query="x", reply="y")))

@@ -1,0 +1,61 @@
+"""Cases whose result depends on the order are found, and nothing else is."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from fairtrial.analysis.order_effects import ALPHA, count_attempts, study_orders
+from fairtrial.recording import shuffle_positions
+
+
+def orders(cases: int, attempts: int, seed: int) -> dict[int, list[int]]:
+    """Random orders of cases, one for each attempt."""
+    return {attempt: shuffle_positions(range(cases), attempt, seed) for attempt in range(1, attempts + 1)}
+
+
+def test_the_order_of_an_attempt_depends_on_the_seed_alone() -> None:
+    """Whatever the order of the input is, so that a resumed run has the same orders."""
+    assert shuffle_positions([3, 1, 2, 0], 2, 7) == shuffle_positions(range(4), 2, 7)
+    assert len({tuple(shuffle_positions(range(6), attempt, 7)) for attempt in range(1, 20)}) > 15
+
+
+def test_a_spoiled_case_is_named_with_the_case_that_spoils_it() -> None:
+    """Case 2 fails exactly after case 4, and its counts are those of the orders."""
+    own = orders(6, 14, 1)
+    after = {attempt: order.index(4) < order.index(2) for attempt, order in own.items()}
+    passed = {(case, attempt): case != 2 or not after[attempt] for case in range(6) for attempt in own}
+    (effect,) = study_orders(own, passed).effects
+    assert (effect.position, effect.trigger, effect.fails_after) == (2, 4, True)
+    assert effect.after == (sum(after.values()),) * 2
+    assert effect.before == (0, 14 - sum(after.values()))
+
+
+def test_a_case_that_needs_another_is_named_with_it() -> None:
+    """Case 0 passes only after case 1: it fails before it."""
+    own = orders(4, 14, 2)
+    passed = {(case, n): case != 0 or order.index(1) < order.index(0) for case in range(4) for n, order in own.items()}
+    (effect,) = study_orders(own, passed).effects
+    assert (effect.position, effect.trigger, effect.fails_after) == (0, 1, False)
+
+
+def test_too_few_attempts_are_said() -> None:
+    """With 2 attempts nothing can be named; the number that is needed for one pair is 6."""
+    own = orders(2, 2, 3)
+    study = study_orders(own, {(0, 1): True, (0, 2): False, (1, 1): True, (1, 2): True})
+    assert (study.effects, study.unstable, study.smallest) == ([], [0], count_attempts(1))
+    # Two halves of 3 attempts each: the exact p is 2 / C(6, 3) = 0.1; of 4 each, 2 / C(8, 4) = 0.029.
+    assert count_attempts(1) == 8
+
+
+@pytest.mark.long
+def test_flaky_cases_are_rarely_named() -> None:
+    """Of 1,000 runs with three cases that fail at random, at most alpha (and three standard errors) name any case."""
+    chance = random.Random(5)
+    named = 0
+    for seed in range(1000):
+        own = orders(6, 12, seed)
+        passed = {(case, n): case > 2 or chance.random() < 0.6 for case in range(6) for n in own}
+        named += bool(study_orders(own, passed).effects)
+    assert named / 1000 <= ALPHA + 3 * (ALPHA * (1 - ALPHA) / 1000) ** 0.5

@@ -1,0 +1,201 @@
+"""Agents in processes of their own: what one conversation leaves behind does not reach another."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import fairtrial
+from commands import MATCH, case, enter, eval_set, write
+from commands import fairtrial as command
+from fairtrial import Holding, Run, UsageError, Verdict
+from fairtrial.records.state_delta import read_delta
+
+AGENT = '''
+import json, os, pathlib
+from fairtrial import ToolCall, ToolResult
+
+seen = []
+
+
+def reply(text: str) -> str:
+    """Reply "ok", unless an earlier conversation has left its mark."""
+    seen.append(text)
+    return "ok" if len(seen) == 1 else f"seen {len(seen)}"
+
+
+def victim(text: str) -> str:
+    """Break the case `victim` after the case `polluter`."""
+    seen.append(text)
+    return "no" if text == "victim" and "polluter" in seen else "ok"
+
+
+def writes(text: str) -> str:
+    """Write a file in the working directory, and one at home."""
+    pathlib.Path("notes.txt").write_text("kept")
+    (pathlib.Path.home() / "secret.txt").write_text("x")
+    return f"{len(list(pathlib.Path.home().iterdir()))} {len(list(pathlib.Path.cwd().iterdir()))}"
+
+
+def breaks(text: str) -> str:
+    """End in the way that the message asks for."""
+    print("printed")
+    if text == "exit":
+        os._exit(7)
+    if text == "raise":
+        raise ValueError("boom")
+    if text == "down":
+        raise ConnectionError("nobody is there")
+    return "ok"
+
+
+def get_order(order_id: str):
+    """Look up an order."""
+    if order_id == "none":
+        raise KeyError(order_id)
+    return {"state": "shipped"}
+
+
+def calls(text: str, call):
+    """Reply what the tool answers."""
+    try:
+        return json.dumps(call(get_order, order_id=text))
+    except KeyError as error:
+        return f"unknown {error}"
+
+
+async def traced(conversation):
+    """Yield a call and its result."""
+    yield ToolCall("f", {"x": 1})
+    yield ToolResult("f", [1, 2])
+    yield str(len(conversation.invocations))
+'''
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with an agent and two cases."""
+    enter(tmp_path, monkeypatch)
+    monkeypatch.delitem(sys.modules, "isolated_shop", raising=False)
+    Path("isolated_shop.py").write_text(AGENT, encoding="utf-8")
+    write("test_config.json", MATCH)
+    write("two.evalset.json", eval_set(case("first", "ok"), case("second", "ok")))
+
+
+def held(agent: str, isolation: str, *queries: str, **options: object) -> Run:
+    """A run over a case for each query."""
+    cases = [case(f"c{number}", "ok", query=query) for number, query in enumerate(queries)]
+    write("own.evalset.json", eval_set(*cases))
+    return fairtrial.evaluate("own.evalset.json", f"isolated_shop:{agent}", holding=Holding(isolation), **options)  # type: ignore[arg-type]
+
+
+def replies(run: Run) -> list[str]:
+    """The replies of all attempts, in file order."""
+    return [recording.trace.invocations[-1].reply or "" for _, recording in run.recordings]
+
+
+def test_a_process_for_each_conversation_starts_afresh() -> None:
+    """A list of the module is empty in every attempt."""
+    assert replies(held("reply", "process", "a", "b", attempts=2)) == ["ok"] * 4
+
+
+def test_a_process_for_each_case_is_shared_by_its_attempts() -> None:
+    """The second attempt sees what the first left, and the second case does not."""
+    assert replies(held("reply", "case", "a", "b", attempts=2, concurrency=1)) == ["ok", "seen 2"] * 2
+
+
+def test_an_agent_that_writes_has_a_folder_and_a_home_of_its_own() -> None:
+    """Both are empty at the start, the files are recorded, and the folder of the run stays as it was."""
+    before = sorted(Path.cwd().iterdir())
+    run = held("writes", "folder", "a", "b")
+    assert replies(run) == ["1 1", "1 1"]
+    deltas = [read_delta(recording.trace) for _, recording in run.recordings]
+    assert [[(file.path, file.change, file.diff) for file in delta.files] for delta in deltas if delta] == [
+        [("notes.txt", "added", "kept")]
+    ] * 2
+    assert sorted(Path.cwd().iterdir()) == sorted([*before, Path.cwd() / "own.evalset.json"])
+
+
+def test_each_end_of_an_agent_is_the_same_as_without_a_process() -> None:
+    """An exception has its line, an outage is the infrastructure's, and an exit is the agent's."""
+    run = held("breaks", "process", "raise", "down", "exit", "fine")
+    failures = [recording.failure for _, recording in run.recordings]
+    assert [failure and (failure.side, failure.cause.partition(" (")[0]) for failure in failures] == [
+        ("agent", "ValueError: boom"),
+        ("infrastructure", "ConnectionError: nobody is there"),
+        ("agent", "the process of the agent ended with the exit code 7, before it replied"),
+        None,
+    ]
+    assert failures[0] is not None
+    assert "isolated_shop.py, line" in failures[0].cause
+
+
+def test_an_environment_answers_the_calls_of_another_process() -> None:
+    """An injected answer replaces that of the tool; other calls reach the tool itself, and its own errors come back."""
+    changed = {
+        "injection_configs": [{"match_args": {"order_id": "A-17"}, "injected_response": {"state": "lost"}}],
+        "tool_name": "get_order",
+    }
+    environment = {"tool_simulation_configs": [changed]}
+    run = held("calls", "process", "A-17", "B-42", "none", environment=environment)
+    assert replies(run) == ['{"state": "lost"}', '{"state": "shipped"}', "unknown 'none'"]
+    steps = [step for _, recording in run.recordings for step in recording.trace.invocations[0].steps or ()]
+    assert [bool(getattr(step, "injected", ())) for step in steps] == [False, True, False, False, False, False]
+
+
+def test_steps_come_back_as_they_are() -> None:
+    """Calls, results and replies are equal to those of a run without a process."""
+    own, direct = (held("traced", isolation, "a") for isolation in ("process", ""))
+    (first,), (second,) = ([one.trace.invocations[0].steps for _, one in run.recordings] for run in (own, direct))
+    assert first == second
+
+
+@pytest.mark.long
+def test_a_case_that_depends_on_another_is_named() -> None:
+    """The case that another one spoils is named with it, and nothing else is."""
+    names = ("polluter", "victim", "c", "d")
+    write("order.evalset.json", eval_set(*(case(name, "ok", query=name) for name in names)))
+    run = fairtrial.evaluate(
+        "order.evalset.json",
+        "isolated_shop:victim",
+        attempts={"count": 12, "pass": "any"},
+        holding=Holding(shuffle=3),
+    )
+    notes = run.summary.notes
+    assert [note.partition(" (")[0] for note in notes if note.startswith("order")] == [
+        "order: 'victim' fails after 'polluter'"
+    ]
+
+
+@pytest.mark.long
+def test_an_order_without_effect_is_said() -> None:
+    """Without a dependence, the run says so."""
+    done = command("run", "two.evalset.json", "--agent", "isolated_shop:victim", "--shuffle", "3", "--attempts", "2")
+    assert "order: each case had the same result in all 2 orders of the cases (seed 3)" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(
+    ("agent", "holding", "problem"),
+    [
+        ("http://localhost:1/v1", Holding("process"), "works in a server, which a process of its own would not"),
+        ("http://localhost:1/v1", Holding(shuffle=1), "shuffle: http://localhost:1/v1: works in a server"),
+        (lambda _: "ok", Holding("process"), "needs an agent that another process can import"),
+    ],
+)
+def test_an_agent_that_a_process_would_not_separate_is_refused(agent: object, holding: Holding, problem: str) -> None:
+    """Before anything runs, with the reason."""
+    with pytest.raises(UsageError, match=problem):
+        fairtrial.evaluate("two.evalset.json", agent, holding=holding)  # type: ignore[arg-type]
+
+
+def test_a_function_of_a_module_is_found_by_its_name() -> None:
+    """A function that can be imported needs no text."""
+    run = fairtrial.evaluate("two.evalset.json", loud, holding=Holding("process"))
+    assert run.summary.verdict is Verdict.PASSED
+
+
+def loud(_: object) -> str:
+    """Reply as the cases expect."""
+    return "ok"
