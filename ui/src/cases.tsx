@@ -6,6 +6,7 @@ import { Fold } from "./fold";
 import { Grid } from "./grid";
 import { badge } from "./keys";
 import { Name } from "./marks";
+import { isKind } from "./order";
 import { SearchBox } from "./searchbox";
 import { type CaseList, EVERYTHING, type Filter, type Query } from "./source";
 import { isLimited } from "./state";
@@ -89,7 +90,7 @@ function Arrangement({ query, change, columns }: ArrangementProps) {
         options={all.map((column) => column.key)}
         names={Object.fromEntries(all.map((column) => [column.key, column.name]))}
         none={language.text("byAttention")}
-        onChange={(sort) => change({ sort })}
+        onChange={(sort) => change({ sort, ...(isKind(sort) ? { group: true } : {}) })}
       />
       {key && (
         <>

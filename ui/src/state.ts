@@ -60,7 +60,7 @@ export function parse(fragment: string, runs: readonly string[]): State {
       tool: values.get("tool") ?? "",
       flags: FLAGS.filter((flag) => (values.get("only") ?? "").split(",").includes(flag)),
       text: values.get("q") ?? "",
-      sort: /^-?(verdict|name|tokens|seconds|cost|set|[cg]\..{1,200})$/.test(values.get("sort") ?? "") ? values.get("sort")! : "",
+      sort: /^-?(verdict|name|mode|reason|tokens|seconds|cost|set|[cg]\..{1,200})$/.test(values.get("sort") ?? "") ? values.get("sort")! : "",
       group: values.get("group") === "yes",
       mode: /^(\d{1,9}|alone)$/.test(values.get("mode") ?? "") ? values.get("mode")! : "",
     },

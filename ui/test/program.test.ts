@@ -10,6 +10,7 @@ import { segmentsOf } from "../src/timeline";
 import { choose, Language, TEXTS } from "../src/i18n";
 import { actionOf, badge, KEYS } from "../src/keys";
 import { digitsOfChange } from "../src/numbers";
+import { grouped, sorted } from "../src/order";
 import { attention, isFlaky, matches, worstVerdict } from "../src/rows";
 import { find, split } from "../src/search";
 import { EVERYTHING } from "../src/source";
@@ -364,4 +365,16 @@ test("a moved threshold has the decimals that its scale needs", () => {
   assert.equal(rounded(0.7300000001, 0, 1), 0.73);
   assert.equal(rounded(3.14159, 1, 5), 3.14);
   assert.equal(rounded(1234.5, 0, 5000), 1230);
+});
+
+test("failures are grouped by reason without its numbers, the most frequent first", () => {
+  const reasons = ["no answer", "the price is 12", "", "the price is 3.5"];
+  const rows = reasons.map((reason, position) => ({ ...row(reason ? "failed" : "passed"), position, reason }));
+  const keyed = sorted(rows, "reason", { criteria: [] });
+  assert.deepEqual(grouped(keyed.map(([key]) => key)), [
+    { key: "the price is #", count: 2 },
+    { key: "no answer", count: 1 },
+    { key: "", count: 1 },
+  ]);
+  assert.deepEqual(keyed.map(([, own]) => own.position), [1, 3, 0, 2]);
 });

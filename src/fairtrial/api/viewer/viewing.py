@@ -26,7 +26,7 @@ from fairtrial.api.viewer.view_index import (
     called_tools,
     places_of_tool,
 )
-from fairtrial.api.viewer.view_order import arrange, group, sort_keys
+from fairtrial.api.viewer.view_order import SortKey, arrange, group, sort_keys
 from fairtrial.api.viewer.viewed_modes import ViewedModes
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
@@ -220,10 +220,15 @@ class StoreViewer:
         if not column:
             return shapes.FoundCases(found)
         keys = self._find_cached(
-            ("sort", info.id, index.change, column), lambda: sort_keys(self.store, info.id, index, column)
+            ("sort", info.id, index.change, column), lambda: self._sort_keys(info.id, index, column)
         )
-        found = arrange(found, keys, downwards=query.sort.startswith("-"))
+        found = arrange(found, keys, column, downwards=query.sort.startswith("-"))
         return shapes.FoundCases(found, group(found, keys) if query.group else [])
+
+    def _sort_keys(self, run_id: str, index: RunIndex, column: str) -> Mapping[int, SortKey]:
+        if column == "mode":
+            return self._modes.of_cases(run_id, index.change)
+        return sort_keys(self.store, run_id, index, column)
 
     def _tool_places(self, run_id: str, change: int, tool: str) -> Collection[tuple[int, int]]:
         return self._find_cached(("tool", run_id, change, tool), lambda: set(places_of_tool(self.store, run_id, tool)))
