@@ -147,8 +147,7 @@ def test_a_comparison_has_every_case_whose_value_moved(tmp_path: Path) -> None:
         fill(store, graded(FIRST))
         fill(store, graded(SECOND, after))
         with closing(api.StoreViewer(store.url)) as viewer:
-            comparison = viewer.open(SECOND, FIRST).comparison
-    assert comparison is not None
+            (comparison,) = viewer.open(SECOND, FIRST).comparisons
     moved = {case.candidate: case.moved for case in comparison.cases if case.moved}
     assert moved == {
         0: {"quality": (0.5, 0.4)},

@@ -95,7 +95,7 @@ export function Case() {
           ← {language.text("back")} <kbd aria-hidden="true">{badge("back")}</kbd>
         </a>
         <Neighbours />
-        {source.comparison && (
+        {source.comparisons.length > 0 && (
           <a href={link({ page: "compare" })}>
             {language.text("compare")} <kbd aria-hidden="true">{badge("compare")}</kbd>
           </a>

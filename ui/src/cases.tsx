@@ -135,7 +135,7 @@ function Toolbar({ query, change }: { query: Query; change: (part: Partial<Query
   useEffect(() => () => clearTimeout(timer.current), []);
   const flags = FLAGS.filter(
     ([flag]) =>
-      (flag !== "changed" || source.comparison) &&
+      (flag !== "changed" || source.comparisons.length > 0) &&
       (flag !== "labelled" || run.labelled) &&
       (flag !== "flaky" || run.clustered) &&
       (flag !== "invalid" || Object.keys(run.invalid).length > 0),

@@ -1,17 +1,19 @@
-// Two runs side by side: what differs in their setup, each measure with its interval, and the cases that changed.
+// Runs beside a base run: what differs in their setup, each measure with its interval, and the cases that changed.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAttempt } from "./attempt";
+import { CompareAll, share } from "./compareall";
 import { usePage } from "./context";
 import type { Language } from "./i18n";
+import { byLoss, CHANGES, kindOf } from "./losses";
 import { IntervalPicture, Name, quantity } from "./marks";
 import { digitsOfChange } from "./numbers";
 import { SideBySide } from "./sidebyside";
+import { comparisonOf } from "./source";
 import { Table, type TableRow } from "./table";
 import { Foreign } from "./text";
 import type { ComparedCase, ComparedMeasure, ComparisonView } from "./view";
 
-const CHANGES = ["broken", "fixed", "flaky", "expectation_changed", "only_base", "only_candidate", "moved", "same"] as const;
-const NAMES = {
+export const CHANGE_NAMES = {
   broken: "changeBroken",
   fixed: "changeFixed",
   flaky: "changeFlaky",
@@ -24,13 +26,15 @@ const NAMES = {
 const PAGE = 100;
 
 export function Compare() {
-  const { source, language, state } = usePage();
-  const { comparison } = source;
+  const { source, language, state, run } = usePage();
+  const comparison = comparisonOf(source, run.id);
   if (!comparison) return <p>{language.text("noComparison")}</p>;
+  const isOneOfMany = source.comparisons.length > 1;
   return (
     <>
       <section aria-labelledby="compare-title">
         <h1 id="compare-title">{language.text("comparison")}</h1>
+        {isOneOfMany && <CompareAll comparisons={source.comparisons} />}
         <p class="runs-line">
           {language.text("base")} <code>{comparison.base}</code> → {language.text("candidate")}{" "}
           <code>{comparison.candidate}</code>
@@ -93,11 +97,9 @@ function Measures({ comparison }: { comparison: ComparisonView }) {
 }
 
 function measureRow(row: ComparedMeasure, language: Language, family: number, comparison: ComparisonView): TableRow {
-  const unit = comparison.units?.[row.measure];
   const reach = Math.max(Math.abs(row.low ?? 0), Math.abs(row.high ?? 0), Math.abs(row.difference ?? 0), 1e-9);
   const difference = { value: row.difference, low: row.low, high: row.high };
-  const least = digitsOfChange(row.base, row.candidate, difference, row.is_rate);
-  const write = (value?: number | null) => (row.is_rate ? language.rate(value, least) : quantity(language.number(value, least), unit));
+  const write = writeMeasure(language, row, comparison);
   return {
     key: row.measure,
     head: (
@@ -111,7 +113,7 @@ function measureRow(row: ComparedMeasure, language: Language, family: number, co
       write(row.candidate),
       <div class="estimate-cell">
         <IntervalPicture estimate={difference} low={-reach} high={reach} zero />
-        <Difference row={row} least={least} unit={unit} />
+        <Difference row={row} comparison={comparison} />
       </div>,
       <>
         {row.comparable ? language.text(conclusion(row), { margin: write(comparison.margin) }) : language.text("notComparable")}
@@ -122,9 +124,22 @@ function measureRow(row: ComparedMeasure, language: Language, family: number, co
   };
 }
 
+/** Writes a value of a measure with its unit, and with the digits that the change needs. */
+export function writeMeasure(language: Language, row: ComparedMeasure, comparison: ComparisonView) {
+  const least = leastOf(row);
+  const unit = comparison.units?.[row.measure];
+  return (value?: number | null) => (row.is_rate ? language.rate(value, least) : quantity(language.number(value, least), unit));
+}
+
+function leastOf(row: ComparedMeasure): number {
+  return digitsOfChange(row.base, row.candidate, { value: row.difference, low: row.low, high: row.high }, row.is_rate);
+}
+
 /** A difference with its sign and its interval. Rates differ by percentage points. */
-function Difference({ row, least, unit }: { row: ComparedMeasure; least: number; unit?: string }) {
+export function Difference({ row, comparison }: { row: ComparedMeasure; comparison: ComparisonView }) {
   const { language } = usePage();
+  const least = leastOf(row);
+  const unit = comparison.units?.[row.measure];
   const signed = (value: number, text: string) => `${value > 0 ? "+" : ""}${text.replace(/\s?%/, "")}`;
   const write = (value: number) => signed(value, row.is_rate ? language.rate(value, least) : language.number(value, least));
   const ends = language.ends({ low: row.low, high: row.high }, row.is_rate);
@@ -159,7 +174,7 @@ function Chance({ row, family }: { row: ComparedMeasure; family: number }) {
   return <div class="muted">{language.text(row.p_holm === null ? "pValue" : "pHolm", { p: language.pValue(p) })}</div>;
 }
 
-function conclusion(row: ComparedMeasure) {
+export function conclusion(row: ComparedMeasure) {
   const names = {
     better: "moreThanChanceBetter",
     worse: "moreThanChanceWorse",
@@ -184,12 +199,11 @@ function ComparedCases({ comparison }: { comparison: ComparisonView }) {
   const [shown, setShown] = useState(PAGE);
   const cases = useMemo(
     () =>
-      comparison.cases
-        .filter((entry) => (only ? kindOf(entry) === only : kindOf(entry) !== "same" || counts.size === 1))
-        .map((entry) => ({ entry, loss: lossOf(entry, isLower) }))
-        .sort((a, b) => CHANGES.indexOf(kindOf(a.entry)) - CHANGES.indexOf(kindOf(b.entry)) || b.loss - a.loss)
-        .map(({ entry }) => entry),
-    [comparison, only, counts, isLower],
+      byLoss(
+        comparison.cases.filter((entry) => (only ? kindOf(entry) === only : kindOf(entry) !== "same" || counts.size === 1)),
+        run.criteria,
+      ),
+    [comparison, only, counts, run],
   );
   return (
     <section aria-labelledby="changed-title">
@@ -203,7 +217,7 @@ function ComparedCases({ comparison }: { comparison: ComparisonView }) {
             aria-pressed={only === change}
             onClick={() => setOnly(only === change ? "" : change)}
           >
-            {language.text(NAMES[change])} {language.count(counts.get(change))}
+            {language.text(CHANGE_NAMES[change])} {language.count(counts.get(change))}
           </button>
         ))}
       </div>
@@ -219,7 +233,7 @@ function ComparedCases({ comparison }: { comparison: ComparisonView }) {
             >
               <Name text={entry.name} />
             </a>{" "}
-            <span class={`tag ${entry.change}`}>{language.text(NAMES[kindOf(entry)])}</span>{" "}
+            <span class={`tag ${entry.change}`}>{language.text(CHANGE_NAMES[kindOf(entry)])}</span>{" "}
             <span class="muted">
               {share(entry.base_passed)} → {share(entry.candidate_passed)}
             </span>
@@ -234,20 +248,6 @@ function ComparedCases({ comparison }: { comparison: ComparisonView }) {
       )}
     </section>
   );
-}
-
-/** How a case changed. A case with the same verdict may have moved in its criteria. */
-function kindOf(entry: ComparedCase): (typeof CHANGES)[number] {
-  return entry.change === "same" && Object.keys(entry.moved ?? {}).length > 0 ? "moved" : entry.change;
-}
-
-/** How much worse the criterion became that became worst, with a minus if it became better. */
-function lossOf(entry: ComparedCase, isLower: ReadonlySet<string>): number {
-  const losses = Object.entries(entry.moved ?? {}).map(([name, [before, after]]) => {
-    const loss = (before ?? after ?? 0) - (after ?? 0);
-    return isLower.has(name) ? -loss : loss;
-  });
-  return losses.length ? Math.max(...losses) : 0;
 }
 
 /** The criteria of a case whose values differ between the runs. */
@@ -278,11 +278,6 @@ function isOpen(entry: ComparedCase, position: number | null): boolean {
   return position !== null && (entry.candidate ?? entry.base) === position;
 }
 
-function share(counts: readonly [number, number] | readonly number[] | undefined): string {
-  const [passed = 0, attempts = 0] = counts ?? [];
-  return attempts ? `${passed}/${attempts}` : "–";
-}
-
 /** The two transcripts of a case. */
 function OpenedCase({ comparison, position }: { comparison: ComparisonView; position: number }) {
   const { language, state, source } = usePage();
@@ -296,7 +291,7 @@ function OpenedCase({ comparison, position }: { comparison: ComparisonView; posi
   return (
     <section aria-labelledby="pair-title">
       <h2 id="pair-title" ref={heading}>
-        <Name text={entry.name} /> <span class={`tag ${entry.change}`}>{language.text(NAMES[entry.change])}</span>
+        <Name text={entry.name} /> <span class={`tag ${entry.change}`}>{language.text(CHANGE_NAMES[entry.change])}</span>
       </h2>
       {entry.change === "expectation_changed" && <p class="warning">{language.text("expectationChanged")}</p>}
       <SideBySide

@@ -647,7 +647,7 @@ export interface NoteRequest {
 export interface OpenedRuns {
   runs: RunView[];
   change: number;
-  comparison?: ComparisonView | null;
+  comparisons?: ComparisonView[];
   problem?: string;
 }
 
@@ -670,7 +670,7 @@ export interface OutcomeView {
 export interface PageView {
   runs: RunView[];
   cases: CaseRow[][];
-  comparison?: ComparisonView | null;
+  comparisons?: ComparisonView[];
   language?: string;
 }
 

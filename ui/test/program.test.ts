@@ -9,6 +9,7 @@ import { blocksOf, inlinesOf } from "../src/markdown";
 import { segmentsOf } from "../src/timeline";
 import { choose, Language, TEXTS } from "../src/i18n";
 import { actionOf, badge, KEYS } from "../src/keys";
+import { byLoss, joined } from "../src/losses";
 import { digitsOfChange } from "../src/numbers";
 import { grouped, sorted } from "../src/order";
 import { attention, isFlaky, matches, worstVerdict } from "../src/rows";
@@ -17,7 +18,7 @@ import { EVERYTHING } from "../src/source";
 import { format, moved, parse } from "../src/state";
 import { countPassed, rounded, wilson } from "../src/threshold";
 import { breakable, languageOf, pieces, visibleLine } from "../src/visible";
-import type { AttemptView, CaseRow, InvocationView } from "../src/view";
+import type { AttemptView, CaseRow, ComparedCase, ComparisonView, InvocationView } from "../src/view";
 
 const encoder = new TextEncoder();
 
@@ -127,6 +128,7 @@ test("the fragment holds the whole state", () => {
     page: "case",
     run: "two",
     base: "one",
+    also: "two,three",
     position: 4,
     name: "late order",
     attempt: 2,
@@ -141,6 +143,7 @@ test("a link with wrong values opens the summary of the last run", () => {
     page: "summary",
     run: "two",
     base: "",
+    also: "",
     position: null,
     name: "",
     attempt: 1,
@@ -377,4 +380,45 @@ test("failures are grouped by reason without its numbers, the most frequent firs
     { key: "", count: 1 },
   ]);
   assert.deepEqual(keyed.map(([, own]) => own.position), [1, 3, 0, 2]);
+});
+
+type Moved = Record<string, [number | null, number | null]>;
+
+function compared(name: string, change: ComparedCase["change"], passed: [number, number], moved: Moved = {}, base = 0): ComparedCase {
+  return { name, change, base_passed: [passed[0], 2], candidate_passed: [passed[1], 2], base, candidate: base, moved };
+}
+
+const MEASURED = [
+  { criterion: "quality", threshold: 0.5, range: { low: 0, high: 1 }, lower_is_better: false },
+  { criterion: "steps", threshold: 20, range: { low: 0, high: null }, lower_is_better: true },
+  { criterion: "seconds", threshold: null, range: { low: 0, high: null }, lower_is_better: true },
+];
+
+test("cases that broke come first, then the largest losses, then what only informs, then gains", () => {
+  const cases = [
+    compared("fixed", "fixed", [0, 2], { quality: [0, 1] }),
+    compared("slower", "same", [2, 2], { seconds: [1, 100] }),
+    compared("lost a half", "same", [0, 0], { quality: [0.5, 0] }),
+    compared("better", "same", [2, 2], { quality: [0.5, 0.75] }),
+    compared("new", "only_candidate", [0, 0]),
+    compared("twice the steps and more", "same", [2, 2], { steps: [4, 16] }),
+    compared("broken", "broken", [2, 0]),
+    compared("lost everything", "same", [0, 0], { quality: [1, 0] }),
+  ];
+  assert.deepEqual(
+    byLoss(cases, MEASURED).map((own) => own.name),
+    ["broken", "lost everything", "twice the steps and more", "lost a half", "slower", "new", "better", "fixed"],
+  );
+});
+
+test("the cases of several runs are joined, and those that moved nowhere are left out", () => {
+  const comparison = (candidate: string, ...cases: ComparedCase[]) => ({ candidate, cases }) as unknown as ComparisonView;
+  const found = joined(
+    [
+      comparison("a", compared("x", "same", [2, 2], {}, 0), compared("y", "same", [2, 2], { quality: [1, 0.9] }, 1), compared("z", "same", [2, 2], {}, 2)),
+      comparison("b", compared("x", "broken", [2, 0], {}, 0), compared("y", "same", [2, 2], {}, 1), compared("z", "same", [2, 2], {}, 2)),
+    ],
+    MEASURED,
+  );
+  assert.deepEqual(found.map((own) => [own.name, own.worst]), [["x", 1], ["y", 0]]);
 });
