@@ -438,6 +438,7 @@ export interface InvocationView {
   usages?: Usage[];
   durations?: Durations | null;
   agents?: number[];
+  cost?: number | null;
 }
 
 export interface JudgeAgreementView {
