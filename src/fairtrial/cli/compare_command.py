@@ -33,6 +33,7 @@ from fairtrial.cli.outputs.output_files import FileToWrite
 @trust_flags.json_file
 @trust_flags.markdown_file
 @click.option("--html", "html_file", metavar="FILE", type=FileToWrite(), help="Write one HTML page about all the runs.")
+@trust_flags.language
 @flags.add_store_option
 @trust_flags.base_store
 def compare(
