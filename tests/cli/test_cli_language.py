@@ -13,10 +13,10 @@ from graded_runs import graded_run
 
 BASE = {f"case_{number}": [1.0 if number < 7 else 0.0] for number in range(12)}
 WORDS = {
-    "ko": ("실패", "평가 기준", "케이스 12개", "후보", "미정"),
-    "ja": ("不合格", "評価基準", "ケース12件", "候補", "未決"),
-    "zh-TW": ("失敗", "評估準則", "12 個案例", "候選", "未決"),
-    "zh-CN": ("失败", "评估准则", "12 个用例", "候选", "未决"),
+    "ko": ("실패", "평가 기준", "케이스 12개", "후보", "판단 불가"),
+    "ja": ("不合格", "評価基準", "ケース12件", "候補", "判定不能"),
+    "zh-TW": ("失敗", "評估準則", "12 個案例", "候選", "無法判定"),
+    "zh-CN": ("失败", "评估准则", "12 个用例", "候选", "无法判定"),
 }
 """A verdict, the title of a table, a number of cases, the second run, and the verdict of a gate."""
 
@@ -34,12 +34,12 @@ def test_a_run_a_comparison_and_a_decision_speak_a_language(ids: tuple[str, str]
     failed, criterion, cases, candidate, undecided = WORDS[language]
     shown = fairtrial("show", ids[0], "--lang", language)
     assert [word in shown.out for word in (failed, criterion, "case_7")] == [True] * 3
-    assert "failed" not in shown.out
+    assert "5 cases failed" not in shown.out
     compared = fairtrial("compare", *ids, "--lang", language).out
     assert [word in compared for word in (cases, candidate)] == [True] * 2
     assert "candidate" not in compared
     decided = fairtrial("gate", ids[0], "--at-least", "0.6", "--lang", language)
-    assert undecided in decided.out or failed in decided.out
+    assert undecided in decided.out
 
 
 def test_the_locale_is_the_default(ids: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,6 +81,9 @@ def test_every_text_is_used() -> None:
             elif isinstance(node, ast.JoinedStr):
                 parts = [re.escape(str(own.value)) if isinstance(own, ast.Constant) else ".*" for own in node.values]
                 patterns.append("".join(parts))
+    reasons = ast.walk(ast.parse((SOURCES / "analysis" / "aggregation.py").read_text(encoding="utf-8")))
+    stored = {own.value for own in reasons if isinstance(own, ast.Constant) and isinstance(own.value, str)}
+    constants |= stored | {f"{{n}} cases {event}" for event in stored}
     used = constants | said() | {*get_args(RowVerdict), "{n} errors"}  # say_count(n, verdict) has the verdict "error"
     several = re.compile("|".join(f"(?:{own})" for own in patterns if "{" in own or own.startswith("the")))
     texts = json.loads((TEXTS / "terminal" / "ko.json").read_text(encoding="utf-8"))

@@ -242,7 +242,7 @@ function Attempts({ row }: { row: CaseRow }) {
           aria-current={entry.attempt === state.attempt ? "page" : undefined}
         >
           {language.text("attempt", { number: String(entry.attempt) })} <span aria-hidden="true">{mark(entry.verdict)}</span>{" "}
-          <span lang="en">{verdictWord(entry.verdict)}</span>
+          <span>{verdictWord(language, entry.verdict)}</span>
         </a>
       ))}
       <span class="muted" aria-hidden="true">

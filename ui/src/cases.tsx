@@ -5,7 +5,7 @@ import { usePage } from "./context";
 import { Fold } from "./fold";
 import { Grid } from "./grid";
 import { badge } from "./keys";
-import { Name } from "./marks";
+import { Name, SIDES, sideWord, verdictWord } from "./marks";
 import { isKind } from "./order";
 import { SearchBox } from "./searchbox";
 import { type CaseList, EVERYTHING, type Filter, type Query } from "./source";
@@ -13,7 +13,6 @@ import { isLimited } from "./state";
 import { visibleLine } from "./visible";
 
 const PAUSE = 120;
-const SIDES = ["agent", "expectation", "environment", "simulator", "judge", "infrastructure"];
 const FLAGS: readonly [Filter, "flaky" | "changed" | "labelled" | "invalid"][] = [
   ["flaky", "flaky"],
   ["changed", "changed"],
@@ -151,6 +150,7 @@ function Toolbar({ query, change }: { query: Query; change: (part: Partial<Query
         name={language.text("verdict")}
         value={query.verdict}
         options={Object.keys(run.counts)}
+        names={Object.fromEntries(Object.keys(run.counts).map((verdict) => [verdict, verdictWord(language, verdict)]))}
         onChange={(verdict) => change({ verdict })}
       />
       <Choice
@@ -161,7 +161,13 @@ function Toolbar({ query, change }: { query: Query; change: (part: Partial<Query
           .map((criterion) => criterion.criterion)}
         onChange={(criterion) => change({ criterion })}
       />
-      <Choice name={language.text("fault")} value={query.side} options={SIDES} onChange={(side) => change({ side })} />
+      <Choice
+        name={language.text("fault")}
+        value={query.side}
+        options={SIDES}
+        names={Object.fromEntries(SIDES.map((side) => [side, sideWord(language, side)]))}
+        onChange={(side) => change({ side })}
+      />
       <Choice
         name={language.text("tool")}
         value={query.tool}

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Cell, type Column, widthsOf } from "./columns";
 import { usePage } from "./context";
-import { AttemptMarks, Name, Verdict, verdictWord } from "./marks";
+import { AttemptMarks, Name, sideWord, Verdict, verdictWord } from "./marks";
 import { useModes } from "./modes";
 import { isFlaky, passedOf, worstVerdict } from "./rows";
 import type { CaseList, Query, SortKey } from "./source";
@@ -262,7 +262,7 @@ function Row({ row, index, isCurrent, onOpen, onFocus, group, groupName, columns
             </span>
           </>
         ) : (
-          row.attempts[0]?.fault && <span class="tag" lang="en">{row.attempts[0].fault}</span>
+          row.attempts[0]?.fault && <span class="tag">{sideWord(language, row.attempts[0].fault)}</span>
         )}
       </div>
     </div>
@@ -279,6 +279,6 @@ function useGroupNames(sort: string): (key: SortKey) => string {
     if (column === "mode") return key === null ? language.text("withoutMode") : (names.get(Number(key)) ?? String(key));
     if (key === null || key === "") return "–";
     if (typeof key === "number") return language.number(key);
-    return column === "verdict" ? verdictWord(key) : key;
+    return column === "verdict" ? verdictWord(language, key) : key;
   };
 }

@@ -1,7 +1,7 @@
 // The numbers of a run: verdict, reasons, criteria with intervals, cost, invalid attempts.
 import { Cases } from "./cases";
 import { usePage } from "./context";
-import { CountsBar, Estimate, IntervalPicture, Name, Verdict } from "./marks";
+import { CountsBar, Estimate, IntervalPicture, Name, sideWord, Verdict } from "./marks";
 import { Lead, Modes, useModes } from "./modes";
 import type { Interval } from "./numbers";
 import { Table } from "./table";
@@ -80,7 +80,7 @@ function Head({ run }: { run: RunView }) {
         ))}
         {usagesOf(run.spending).map(([side, usage]) => (
           <div key={side}>
-            <dt lang="en">{side}</dt>
+            <dt>{sideWord(language, side)}</dt>
             <dd>
               <Usage usage={usage} />
             </dd>

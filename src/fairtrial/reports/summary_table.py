@@ -20,7 +20,7 @@ from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.shown_criteria import informative
 from fairtrial.reports.spending import spending_rows
 from fairtrial.text.display import visible, visible_line
-from fairtrial.text.languages import say, say_count
+from fairtrial.text.languages import say, say_count, say_reason
 
 MARKS = {
     Verdict.PASSED: ("✓", "green"),
@@ -149,7 +149,7 @@ def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableTyp
         say_count(n, verdict) if verdict == "error" else _some(n, verdict) for verdict, n in summary.cases.items()
     )
     seconds = "" if info.seconds is None else say(" in {seconds} s", seconds=f"{info.seconds:.1f}")
-    reasons = f": {visible_line('; '.join(summary.reasons))}" if summary.reasons else ""
+    reasons = f": {visible_line('; '.join(map(say_reason, summary.reasons)))}" if summary.reasons else ""
     # An interrupted run does not have a verdict yet, even if every attempt so far has passed.
     if info.finished is None:
         mark, style = MARKS[Verdict.UNSCORED]
