@@ -1,4 +1,4 @@
-"""What a terminal shows has a text in each language, with the same places for values."""
+"""Each text of a terminal has a translation in each language, with the same places for values."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 // Runs beside a base run: what differs in their setup, each measure with its interval, and the cases that changed.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAttempt } from "./attempt";
-import { CompareAll, share } from "./compareall";
+import { CompareAll } from "./compareall";
 import { usePage } from "./context";
 import type { Language } from "./i18n";
 import { byLoss, CHANGES, kindOf } from "./losses";
-import { IntervalPicture, Name, quantity } from "./marks";
+import { IntervalPicture, Name } from "./marks";
+import { CHANGE_NAMES, conclusion, Difference, points, share, writeMeasure } from "./measures";
 import { digitsOfChange } from "./numbers";
 import { SideBySide } from "./sidebyside";
 import { comparisonOf } from "./source";
@@ -13,16 +14,6 @@ import { Table, type TableRow } from "./table";
 import { Foreign } from "./text";
 import type { ComparedCase, ComparedMeasure, ComparisonView } from "./view";
 
-export const CHANGE_NAMES = {
-  broken: "changeBroken",
-  fixed: "changeFixed",
-  flaky: "changeFlaky",
-  expectation_changed: "changeExpectation",
-  only_base: "changeOnlyBase",
-  only_candidate: "changeOnlyCandidate",
-  moved: "changeMoved",
-  same: "changeSame",
-} as const;
 const PAGE = 100;
 
 export function Compare() {
@@ -124,44 +115,6 @@ function measureRow(row: ComparedMeasure, language: Language, family: number, co
   };
 }
 
-/** Writes a value of a measure with its unit, and with the digits that the change needs. */
-export function writeMeasure(language: Language, row: ComparedMeasure, comparison: ComparisonView) {
-  const least = leastOf(row);
-  const unit = comparison.units?.[row.measure];
-  return (value?: number | null) => (row.is_rate ? language.rate(value, least) : quantity(language.number(value, least), unit));
-}
-
-function leastOf(row: ComparedMeasure): number {
-  return digitsOfChange(row.base, row.candidate, { value: row.difference, low: row.low, high: row.high }, row.is_rate);
-}
-
-/** A difference with its sign and its interval. Rates differ by percentage points. */
-export function Difference({ row, comparison }: { row: ComparedMeasure; comparison: ComparisonView }) {
-  const { language } = usePage();
-  const least = leastOf(row);
-  const unit = comparison.units?.[row.measure];
-  const signed = (value: number, text: string) => `${value > 0 ? "+" : ""}${text.replace(/\s?%/, "")}`;
-  const write = (value: number) => signed(value, row.is_rate ? language.rate(value, least) : language.number(value, least));
-  const ends = language.ends({ low: row.low, high: row.high }, row.is_rate);
-  const whole = (text: string) => (row.is_rate ? language.text("points", { value: text }) : quantity(text, unit));
-  if (row.difference === null) return <span class="estimate">–</span>;
-  return (
-    <span class="estimate">
-      <b>{whole(write(row.difference))}</b>
-      {ends && (
-        <span class="ends">
-          {signed(row.low!, ends[0])} … {whole(signed(row.high!, ends[1]))}
-        </span>
-      )}
-    </span>
-  );
-}
-
-/** A difference of rates in percentage points. */
-function points(language: Language, value: number, least: number): string {
-  return language.rate(value, least).replace(/\s?%/, "");
-}
-
 /** The p value, and why it may say something else than the interval. */
 function Chance({ row, family }: { row: ComparedMeasure; family: number }) {
   const { language } = usePage();
@@ -172,16 +125,6 @@ function Chance({ row, family }: { row: ComparedMeasure; family: number }) {
     return <div class="muted">{language.text("holmSays", { count: family, p: language.pValue(p) })}</div>;
   }
   return <div class="muted">{language.text(row.p_holm === null ? "pValue" : "pHolm", { p: language.pValue(p) })}</div>;
-}
-
-export function conclusion(row: ComparedMeasure) {
-  const names = {
-    better: "moreThanChanceBetter",
-    worse: "moreThanChanceWorse",
-    "no difference shown": "notMoreThanChance",
-    "equal within the margin": "equalWithinMargin",
-  } as const;
-  return row.verdict ? names[row.verdict] : "noConclusion";
 }
 
 function ComparedCases({ comparison }: { comparison: ComparisonView }) {

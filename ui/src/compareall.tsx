@@ -1,9 +1,9 @@
 // Several runs beside one base: each measure of each run, and the cases that moved in any of them.
 import { useMemo, useState } from "preact/hooks";
-import { CHANGE_NAMES, conclusion, Difference, writeMeasure } from "./compare";
 import { usePage } from "./context";
 import { type JoinedCase, joined, kindOf } from "./losses";
 import { Name } from "./marks";
+import { CHANGE_NAMES, conclusion, Difference, share, writeMeasure } from "./measures";
 import { Table } from "./table";
 import type { ComparedCase, ComparedMeasure, ComparisonView } from "./view";
 import { visibleLine } from "./visible";
@@ -119,9 +119,4 @@ function Change({ entry }: { entry: ComparedCase | undefined }) {
       {share(entry.candidate_passed)} <span class={`tag ${entry.change}`}>{language.text(CHANGE_NAMES[kindOf(entry)])}</span>
     </>
   );
-}
-
-export function share(counts: readonly [number, number] | readonly number[] | undefined): string {
-  const [passed = 0, attempts = 0] = counts ?? [];
-  return attempts ? `${passed}/${attempts}` : "–";
 }

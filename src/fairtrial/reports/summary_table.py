@@ -146,7 +146,8 @@ def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableTyp
     mark, style = MARKS[summary.verdict]
     total = sum(summary.cases.values())
     counts = ", ".join(
-        say_count(n, verdict) if verdict == "error" else _some(n, verdict) for verdict, n in summary.cases.items()
+        say_count(n, verdict) if verdict == "error" else _count_verdict(n, verdict)
+        for verdict, n in summary.cases.items()
     )
     seconds = "" if info.seconds is None else say(" in {seconds} s", seconds=f"{info.seconds:.1f}")
     reasons = f": {visible_line('; '.join(map(say_reason, summary.reasons)))}" if summary.reasons else ""
@@ -168,7 +169,7 @@ def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableTyp
     tail = f"{say_count(total, 'attempt')}{seconds}: {counts or say('none')}"
     lines.append(Text(tail + (say("  (intervals: {methods})", methods=methods) if methods else ""), "dim"))
     if summary.attempt_rules:
-        cases = ", ".join(_some(n, verdict) for verdict, n in summary.case_verdicts.items())
+        cases = ", ".join(_count_verdict(n, verdict) for verdict, n in summary.case_verdicts.items())
         total_cases = sum(summary.case_verdicts.values())
         needed = say("  (needed: {rules})", rules="; ".join(summary.attempt_rules))
         lines.append(Text(f"{say_count(total_cases, 'case')}: {cases}{needed}", "dim"))
@@ -176,7 +177,7 @@ def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableTyp
     return Group(*lines, *decisions)
 
 
-def _some(number: int, verdict: str) -> str:
+def _count_verdict(number: int, verdict: str) -> str:
     return say("{n} {verdict}", n=f"{number:,}", verdict=say(verdict.replace("_", " ")))
 
 

@@ -128,12 +128,12 @@ def write_compared_page(
     from fairtrial.reports.html import write_pages
 
     stores = [options.base_store or options.store, *repeat(options.store, len(runs) - 1)]
-    found = [find_base_run(run, store) for run, store in zip(runs, stores, strict=True)]
-    for run, own in zip(runs, found, strict=True):
+    stored_runs = [find_base_run(run, store) for run, store in zip(runs, stores, strict=True)]
+    for run, own in zip(runs, stored_runs, strict=True):
         if own is None:
             raise UsageError(f"--html needs runs of a store, got the file {run}")
     with path.open("wb") as stream:
-        return write_pages(stream, [own for own in found if own is not None], comparisons=comparisons)
+        return write_pages(stream, [own for own in stored_runs if own is not None], comparisons=comparisons)
 
 
 def check_about(about: str) -> None:

@@ -37,7 +37,7 @@ class ViewedModes:
             return ()
         return {place for place, own in self._failed_places(run_id, change).items() if own.mode == number}
 
-    def of_cases(self, run_id: str, change: int) -> dict[int, int]:
+    def find_modes(self, run_id: str, change: int) -> dict[int, int]:
         """Return the failure modes of cases by their positions: of a case, that of its first attempt with a mode."""
         places = sorted(self._failed_places(run_id, change).items(), reverse=True)
         return {position: own.mode for (position, _), own in places if own.mode is not None}

@@ -139,8 +139,8 @@ class StoreViewer:
         if not base:
             return shapes.OpenedRuns([self._view(info)], index.change)
         base_id = self.store.run(base).id
-        further = {self.store.run(own).id for own in also} - {base_id, info.id}
-        candidates = (*sorted(further), info.id)
+        candidate_ids = {self.store.run(own).id for own in also} - {base_id, info.id}
+        candidates = (*sorted(candidate_ids), info.id)
         comparisons, problem = self._comparisons(base_id, candidates)
         views = [self._view(self.store.run(own)) for own in (base_id, *candidates)]
         return shapes.OpenedRuns(views, index.change, comparisons, problem)
@@ -233,7 +233,7 @@ class StoreViewer:
 
     def _sort_keys(self, run_id: str, index: RunIndex, column: str) -> Mapping[int, SortKey]:
         if column == "mode":
-            return self._modes.of_cases(run_id, index.change)
+            return self._modes.find_modes(run_id, index.change)
         return sort_keys(self.store, run_id, index, column)
 
     def _tool_places(self, run_id: str, change: int, tool: str) -> Collection[tuple[int, int]]:
@@ -312,9 +312,9 @@ class StoreViewer:
         key = ("comparison", *((own, self._index(own).change) for own in (base, *run_ids)))
 
         def compute() -> tuple[list[shapes.ComparisonView], str]:
-            own, *others = map(self.stored_run, (base, *run_ids))
+            base_run, *candidates = map(self.stored_run, (base, *run_ids))
             try:
-                comparisons = compare_all(own, others, CompareOptions(store=self.url))
+                comparisons = compare_all(base_run, candidates, CompareOptions(store=self.url))
             except UsageError as error:
                 return [], str(error)
             rows = self._compared_rows(base)

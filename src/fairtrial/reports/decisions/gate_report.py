@@ -187,10 +187,10 @@ def _meaning(claim: ClaimDecision) -> str:
     if claim.seen_by is not None:
         share = say(f"{{share}}, as {_SEERS[claim.seen_by]}", share=share)
     if claim.claim == "at_least":
-        who = "with more than" if claim.lower_is_better else "with less than"
+        agent = "with more than" if claim.lower_is_better else "with less than"
     else:
-        who = "that is worse by" if claim.claim == "not_worse_by" else "that is better by less than"
-    return say(f"An agent {who} {{limit}} passes this gate at most {{share}}.", limit=_limit(claim), share=share)
+        agent = "that is worse by" if claim.claim == "not_worse_by" else "that is better by less than"
+    return say(f"An agent {agent} {{limit}} passes this gate at most {{share}}.", limit=_limit(claim), share=share)
 
 
 def _effort(decision: GateDecision) -> str:
