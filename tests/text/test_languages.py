@@ -34,7 +34,7 @@ def said() -> set[str]:
     """The texts that the sources hand to `say` and `say_count` as they stand."""
     texts = {own.args[0].value for _, own in calls("say") if isinstance(own.args[0], ast.Constant)}
     nouns = {own.args[1].value for _, own in calls("say_count") if isinstance(own.args[1], ast.Constant)}
-    return {str(text) for text in texts} | {f"{{n}} {noun}s" for noun in nouns}
+    return {str(text) for text in texts} | {f"{{n}} {noun!s}s" for noun in map(str, nouns)}
 
 
 def places(text: str) -> set[str]:

@@ -1,6 +1,7 @@
 // The numbers of a run: verdict, reasons, criteria with intervals, cost, invalid attempts.
 import { Cases } from "./cases";
 import { usePage } from "./context";
+import { reasonText } from "./reasons";
 import { CountsBar, Estimate, IntervalPicture, Name, sideWord, Verdict } from "./marks";
 import { Lead, Modes, useModes } from "./modes";
 import type { Interval } from "./numbers";
@@ -53,7 +54,7 @@ function Head({ run }: { run: RunView }) {
         </ul>
         <CountsBar counts={run.counts} />
         {(run.reasons ?? []).map((reason) => (
-          <Foreign key={reason} class="reason" text={reason} />
+          <Foreign key={reason} class="reason" text={reasonText(language, reason)} />
         ))}
         {run.progress ? (
           <Progress progress={run.progress} />

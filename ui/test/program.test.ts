@@ -12,6 +12,7 @@ import { actionOf, badge, KEYS } from "../src/keys";
 import { byLoss, joined } from "../src/losses";
 import { digitsOfChange } from "../src/numbers";
 import { grouped, sorted } from "../src/order";
+import { reasonText } from "../src/reasons";
 import { attention, isFlaky, matches, worstVerdict } from "../src/rows";
 import { find, split } from "../src/search";
 import { EVERYTHING } from "../src/source";
@@ -421,4 +422,10 @@ test("the cases of several runs are joined, and those that moved nowhere are lef
     MEASURED,
   );
   assert.deepEqual(found.map((own) => [own.name, own.worst]), [["x", 1], ["y", 0]]);
+});
+
+test("reasons that count cases speak the language of the page, and others stay", () => {
+  assert.equal(reasonText(new Language("ja"), "5 cases failed"), "ケース5件が不合格");
+  assert.equal(reasonText(new Language("en"), "1 case failed"), "1 case failed");
+  assert.equal(reasonText(new Language("ko"), "the reward fell"), "the reward fell");
 });

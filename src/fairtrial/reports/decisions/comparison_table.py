@@ -277,10 +277,10 @@ def _moves(moves: Sequence[Move]) -> Iterator[Text]:
     partly = [move for move in moves if move.flipped is None]
     if partly:
         texts = [f"{move.case} {_share(move.base)} -> {_share(move.candidate)}" for move in partly[:_MOST]]
-        names = ", ".join(texts)
+        cases_text = ", ".join(texts)
         if len(partly) > _MOST:
-            names = say("{names} … and {n} more", names=names, n=f"{len(partly) - _MOST:,}")
-        yield Text(visible_line(say("moved: {cases}", cases=names)))
+            cases_text = say("{names} … and {n} more", names=cases_text, n=f"{len(partly) - _MOST:,}")
+        yield Text(visible_line(say("moved: {cases}", cases=cases_text)))
 
 
 def _share(counts: tuple[int, int]) -> str:
