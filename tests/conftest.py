@@ -21,6 +21,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Piped output is as wide as this variable says, and a process of xdist has one.
 os.environ.pop("COLUMNS", None)
 
+# Commands print in the language of the locale, and the tests read English.
+os.environ["LC_ALL"] = "C.UTF-8"
+
 # Stores wait for the disk at every commit, and no test needs what it wrote after the machine fails.
 _MEMORY = Path("/dev/shm")  # noqa: S108  (a folder in memory, on Linux)
 if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 1 << 30:

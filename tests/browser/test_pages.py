@@ -11,7 +11,7 @@ from browsing import AXE, BLANK_ROWS, CHROMIUM, HEIGHTS, Visit, launched, opened
 
 from fairtrial.reports.html_summary import LANGUAGES, texts
 from hostile_corpus import HOSTILE, LONG
-from report_pages import write_comparison, write_run
+from report_pages import write_comparison, write_comparisons, write_run
 
 pytestmark = pytest.mark.browser
 
@@ -21,6 +21,7 @@ VIEWS = {
     "broken": ("run", "#page=case&case=3", ".case .callout"),
     "setup": ("run", "#page=setup", ".setup-page"),
     "compare": ("both", "#page=compare&case=2", ".pane .invocation"),
+    "compare-many": ("many", "#page=compare", ".compare-all tbody a"),
 }
 
 
@@ -40,9 +41,13 @@ def visit(browser: Any) -> Iterator[Visit]:
 
 @pytest.fixture(scope="module")
 def addresses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The pages of a run and of two runs."""
+    """The pages of a run, of two runs and of four."""
     folder = tmp_path_factory.mktemp("pages")
-    return {"run": write_run(folder / "run.html"), "both": write_comparison(folder / "both.html")}
+    return {
+        "run": write_run(folder / "run.html"),
+        "both": write_comparison(folder / "both.html"),
+        "many": write_comparisons(folder / "many.html"),
+    }
 
 
 def show(own: Visit, addresses: dict[str, str], view: str) -> None:

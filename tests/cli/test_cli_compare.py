@@ -69,6 +69,19 @@ def test_several_candidates_are_a_list(ids: tuple[str, str]) -> None:
     assert [document["runs"][1]["id"] for document in found] == [ids[1], third]
 
 
+def test_all_runs_are_one_html_page(ids: tuple[str, str], tmp_path: Path) -> None:
+    """It holds the conversations of each run, so that a file of a run is refused."""
+    third = graded_run(BASE, store=DEFAULT_URL).info.id
+    page = tmp_path / "pages" / "compared.html"
+    fairtrial("compare", *ids, third, "--html", str(page))
+    content = page.read_text(encoding="utf-8")
+    assert all(f'id="details-{number}-0"' in content for number in range(3))
+    Path("candidate.json").write_text(fairtrial("show", ids[1], "--json", "-").out, encoding="utf-8")
+    refused = fairtrial("compare", ids[0], "candidate.json", "--html", str(page))
+    assert "--html needs runs of a store, got the file candidate.json" in refused.err
+    assert refused.code == 2
+
+
 @pytest.mark.parametrize(
     ("file", "problem"),
     [

@@ -109,7 +109,7 @@ def _actual(turn: int, failing: int) -> Invocation:
         Message(f"Refund order A-{turn}, please."),
         steps,
         Message(reply, model="agent-model"),
-        usages=(Usage(1200, 80),),
+        usages=(Usage(1200, 80, model="gpt-4o"),),
         durations=Durations(2.5, 1.6, 0.7),
     )
 

@@ -222,7 +222,17 @@ def write_comparison(path: Path, *, surplus: str = "") -> str:
         runs[1] = dataclasses.replace(runs[1], recorded=[_with_call(own, surplus) for own in runs[1].recorded])
     (comparison,) = compare_runs(measured(runs[0]), [measured(runs[1])])
     with path.open("wb") as stream:
-        write_pages(stream, runs, comparison=comparison)
+        write_pages(stream, runs, comparisons=[comparison])
+    return path.as_uri()
+
+
+def write_comparisons(path: Path) -> str:
+    """Write the page of a base run and three further runs, and return its address."""
+    ids = ["20261120-093000-aaaaaa", "20261121-093000-bbbbbb", "20261122-093000-cccccc", "20261123-093000-dddddd"]
+    runs = [run(own, seed=seed) for seed, own in enumerate(ids)]
+    base, *others = map(measured, runs)
+    with path.open("wb") as stream:
+        write_pages(stream, runs, comparisons=compare_runs(base, others))
     return path.as_uri()
 
 

@@ -16,6 +16,7 @@ from fairtrial.records.score import Score
 from fairtrial.records.trace import Durations, Trace
 from fairtrial.store import Store
 from finished import FinishedRun
+from mode_runs import EXTRA, NOW, mode_run
 from report_pages import run as report_run
 from viewers import FIRST, SECOND, fill
 
@@ -101,6 +102,38 @@ def test_cases_with_the_same_value_are_a_group(viewer: api.StoreViewer) -> None:
     assert [tuple(own) for own in values] == [(0.25, 2), (0.5, 1), (0.75, 1), (1.0, 1), (None, 1)]
 
 
+def test_failures_are_grouped_by_reason_without_its_numbers(tmp_path: Path) -> None:
+    """The most frequent reason first, and cases without one last."""
+    reasons = ("the price is 12", "no answer", "the price is 3.5", None, "the price is 1,200", "no answer")
+    own = graded(FIRST)
+    results = []
+    for result, reason in zip(own.results, reasons, strict=True):
+        score = Score(1.0) if reason is None else Score(0.0, reason)
+        results.append(replace(result, outcomes=(Outcome("quality", score, 0.5),)))
+    with closing(Store(f"sqlite:///{tmp_path}/runs.db")) as store:
+        fill(store, FinishedRun(own.info, results, own.expectations, own.recorded))
+        with closing(api.StoreViewer(store.url)) as viewer:
+            found = viewer.find_cases(FIRST, CaseQuery(sort="reason", group=True))
+    assert [tuple(group) for group in found.groups] == [("the price is #", 3), ("no answer", 2), (None, 1)]
+    assert [sorted(found.positions[:3]), list(found.positions[3:])] == [[0, 2, 4], [1, 5, 3]]
+
+
+def test_failures_are_grouped_by_mode(tmp_path: Path) -> None:
+    """Each group is one of the modes that the page lists, with the number of its cases."""
+    with closing(Store(f"sqlite:///{tmp_path}/runs.db")) as store:
+        fill(store, mode_run(NOW, extra=EXTRA))
+        with closing(api.StoreViewer(store.url)) as viewer:
+            modes = viewer.modes(NOW)
+            assert modes is not None
+            found = viewer.find_cases(NOW, CaseQuery(sort="mode", group=True))
+    groups = dict(found.groups)
+    assert {mode.number: mode.cases for mode in modes.modes} == {
+        key: own for key, own in groups.items() if key is not None
+    }
+    counts = [own for key, own in found.groups if key is not None]
+    assert counts == sorted(counts, reverse=True)
+
+
 def test_a_column_that_does_not_exist_leaves_the_order(viewer: api.StoreViewer) -> None:
     """As a link from another run may name it."""
     plain = viewer.find_cases(FIRST, CaseQuery()).positions
@@ -114,8 +147,7 @@ def test_a_comparison_has_every_case_whose_value_moved(tmp_path: Path) -> None:
         fill(store, graded(FIRST))
         fill(store, graded(SECOND, after))
         with closing(api.StoreViewer(store.url)) as viewer:
-            comparison = viewer.open(SECOND, FIRST).comparison
-    assert comparison is not None
+            (comparison,) = viewer.open(SECOND, FIRST).comparisons
     moved = {case.candidate: case.moved for case in comparison.cases if case.moved}
     assert moved == {
         0: {"quality": (0.5, 0.4)},

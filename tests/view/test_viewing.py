@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from fairtrial import api
 from fairtrial.api.viewer.text_index import TextIndex
 from fairtrial.api.viewer.view_index import CaseQuery, places_with_text
+from fairtrial.errors import UsageError
 from fairtrial.records.result import CaseResult, Outcome
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
@@ -256,9 +257,9 @@ def test_two_runs_are_compared(viewer: api.StoreViewer) -> None:
     """With the cases that changed, which a filter finds."""
     opened = viewer.open(SECOND, FIRST)
     assert [run.id for run in opened.runs] == [FIRST, SECOND]
-    assert opened.comparison is not None
+    (comparison,) = opened.comparisons
     # Each case whose verdict changed, or whose attempts differ.
-    changed = {case.candidate for case in opened.comparison.cases if case.change != "same"}
+    changed = {case.candidate for case in comparison.cases if case.change != "same"}
     assert set(viewer.find_cases(SECOND, CaseQuery(flags=("changed",)), FIRST).positions) == changed
     assert viewer.open(FIRST, FIRST).problem == "a run cannot be compared with itself"
 
@@ -459,14 +460,30 @@ def test_the_verdict_of_a_case_follows_its_rule(tmp_path: Path, rule: str, verdi
             assert [row.verdict for row in viewer.rows(FIRST, [0, 1])] == verdicts
 
 
+def test_several_runs_are_compared_with_one_base(tmp_path: Path) -> None:
+    """With the numbers of `fairtrial compare`, which corrects the p values of all runs together."""
+    third = "20261122-093000-cccccc"
+    with closing(Store(f"sqlite:///{tmp_path}/runs.db")) as store:
+        for run_id, second in ((FIRST, 1.0), (SECOND, 0.0), (third, 0.5)):
+            fill(store, scored(run_id, (1.0, 1.0), (1.0, second), (second, 0.0), (0.0, 0.0)))
+        with closing(api.StoreViewer(store.url)) as viewer:
+            found = viewer.open(third, FIRST, [SECOND, third])
+            with pytest.raises(UsageError, match="at most 8 runs"):
+                viewer.open(third, FIRST, [SECOND] * 9)
+        expected = api.compare_all(FIRST, [SECOND, third], api.CompareOptions(store=store.url))
+    assert [run.id for run in found.runs] == [FIRST, SECOND, third]
+    assert [(own.candidate, own.rows) for own in found.comparisons] == [
+        (own.runs[1].id, list(own.rows)) for own in expected
+    ]
+
+
 def test_a_case_is_broken_or_fixed_if_its_verdict_changed(tmp_path: Path) -> None:
     """As in `fairtrial compare`: by the rule of the case. A case with the same verdict and other attempts is flaky."""
     with closing(Store(f"sqlite:///{tmp_path}/runs.db")) as store:
         fill(store, scored(FIRST, (1.0, 1.0), (1.0, 0.0), (1.0, 0.0), (0.0, 0.0), rule="all"))
         fill(store, scored(SECOND, (1.0, 0.0), (1.0, 1.0), (0.0, 0.0), (0.0, 0.0), rule="all"))
         with closing(api.StoreViewer(store.url)) as viewer:
-            comparison = viewer.open(SECOND, FIRST).comparison
-    assert comparison is not None
+            (comparison,) = viewer.open(SECOND, FIRST).comparisons
     assert [case.change for case in comparison.cases] == ["broken", "fixed", "flaky", "same"]
 
 

@@ -124,7 +124,7 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
       } else if (action === "expected") setExpected((on) => !on);
       else if (action === "back" && state.page !== "summary") navigate({ page: "summary" });
       else if (action === "back" && source.hasOtherRuns) location.hash = RUNS;
-      else if (action === "compare" && source.comparison) navigate({ page: state.page === "compare" ? "summary" : "compare" });
+      else if (action === "compare" && source.comparisons.length > 0) navigate({ page: state.page === "compare" ? "summary" : "compare" });
       else if (action === "search") {
         if (state.page !== "summary") navigate({ page: "summary" });
         setTimeout(() => document.getElementById("search")?.focus());
@@ -154,7 +154,7 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
   const page: Page = { language, source, state, run, navigate, link };
   const reading = useMemo(() => ({ showsThoughts, showsExpected, formats }), [showsThoughts, showsExpected, formats]);
   const isAt = (name: string) => state.page === name || (name === "summary" && state.page === "case");
-  const names = ["summary", ...(source.comparison ? (["compare"] as const) : []), "setup"] as const;
+  const names = ["summary", ...(source.comparisons.length > 0 ? (["compare"] as const) : []), "setup"] as const;
   const texts = { summary: "summary", compare: "comparison", setup: "setup" } as const;
   const tabs = names.map((name) => ({
     link: link({ page: name }),

@@ -95,7 +95,7 @@ export function Case() {
           ← {language.text("back")} <kbd aria-hidden="true">{badge("back")}</kbd>
         </a>
         <Neighbours />
-        {source.comparison && (
+        {source.comparisons.length > 0 && (
           <a href={link({ page: "compare" })}>
             {language.text("compare")} <kbd aria-hidden="true">{badge("compare")}</kbd>
           </a>
@@ -242,7 +242,7 @@ function Attempts({ row }: { row: CaseRow }) {
           aria-current={entry.attempt === state.attempt ? "page" : undefined}
         >
           {language.text("attempt", { number: String(entry.attempt) })} <span aria-hidden="true">{mark(entry.verdict)}</span>{" "}
-          <span lang="en">{verdictWord(entry.verdict)}</span>
+          <span>{verdictWord(language, entry.verdict)}</span>
         </a>
       ))}
       <span class="muted" aria-hidden="true">

@@ -5,14 +5,14 @@ import { usePage } from "./context";
 import { Fold } from "./fold";
 import { Grid } from "./grid";
 import { badge } from "./keys";
-import { Name } from "./marks";
+import { Name, SIDES, sideWord, verdictWord } from "./marks";
+import { isKind } from "./order";
 import { SearchBox } from "./searchbox";
 import { type CaseList, EVERYTHING, type Filter, type Query } from "./source";
 import { isLimited } from "./state";
 import { visibleLine } from "./visible";
 
 const PAUSE = 120;
-const SIDES = ["agent", "expectation", "environment", "simulator", "judge", "infrastructure"];
 const FLAGS: readonly [Filter, "flaky" | "changed" | "labelled" | "invalid"][] = [
   ["flaky", "flaky"],
   ["changed", "changed"],
@@ -89,7 +89,7 @@ function Arrangement({ query, change, columns }: ArrangementProps) {
         options={all.map((column) => column.key)}
         names={Object.fromEntries(all.map((column) => [column.key, column.name]))}
         none={language.text("byAttention")}
-        onChange={(sort) => change({ sort })}
+        onChange={(sort) => change({ sort, ...(isKind(sort) ? { group: true } : {}) })}
       />
       {key && (
         <>
@@ -134,7 +134,7 @@ function Toolbar({ query, change }: { query: Query; change: (part: Partial<Query
   useEffect(() => () => clearTimeout(timer.current), []);
   const flags = FLAGS.filter(
     ([flag]) =>
-      (flag !== "changed" || source.comparison) &&
+      (flag !== "changed" || source.comparisons.length > 0) &&
       (flag !== "labelled" || run.labelled) &&
       (flag !== "flaky" || run.clustered) &&
       (flag !== "invalid" || Object.keys(run.invalid).length > 0),
@@ -150,6 +150,7 @@ function Toolbar({ query, change }: { query: Query; change: (part: Partial<Query
         name={language.text("verdict")}
         value={query.verdict}
         options={Object.keys(run.counts)}
+        names={Object.fromEntries(Object.keys(run.counts).map((verdict) => [verdict, verdictWord(language, verdict)]))}
         onChange={(verdict) => change({ verdict })}
       />
       <Choice
@@ -160,7 +161,13 @@ function Toolbar({ query, change }: { query: Query; change: (part: Partial<Query
           .map((criterion) => criterion.criterion)}
         onChange={(criterion) => change({ criterion })}
       />
-      <Choice name={language.text("fault")} value={query.side} options={SIDES} onChange={(side) => change({ side })} />
+      <Choice
+        name={language.text("fault")}
+        value={query.side}
+        options={SIDES}
+        names={Object.fromEntries(SIDES.map((side) => [side, sideWord(language, side)]))}
+        onChange={(side) => change({ side })}
+      />
       <Choice
         name={language.text("tool")}
         value={query.tool}

@@ -12,6 +12,7 @@ const REMEMBERED = "columns";
 const NUMBER = 88;
 const FIXED = 620;
 const MOST_KEPT = 200;
+const KINDS = ["mode", "reason"] as const;
 
 export interface Column {
   readonly key: string;
@@ -31,6 +32,7 @@ export function columnsOf(run: RunView, language: Language): Column[] {
     { key: "seconds", name: language.text("duration"), canHide: true },
     { key: "cost", name: language.text("cost"), canHide: true },
     { key: "set", name: language.text("evalSet"), canHide: true },
+    ...(run.verdict === "passed" ? [] : KINDS.map((key) => ({ key, name: language.text(key), canHide: false }))),
     ...(run.groups ?? []).map((name) => ({ key: `g.${name}`, name, canHide: true })),
   ];
 }

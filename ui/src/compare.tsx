@@ -1,36 +1,31 @@
-// Two runs side by side: what differs in their setup, each measure with its interval, and the cases that changed.
+// Runs beside a base run: what differs in their setup, each measure with its interval, and the cases that changed.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAttempt } from "./attempt";
+import { CompareAll } from "./compareall";
 import { usePage } from "./context";
 import type { Language } from "./i18n";
-import { IntervalPicture, Name, quantity } from "./marks";
+import { byLoss, CHANGES, kindOf } from "./losses";
+import { IntervalPicture, Name } from "./marks";
+import { CHANGE_NAMES, conclusion, Difference, points, share, writeMeasure } from "./measures";
 import { digitsOfChange } from "./numbers";
 import { SideBySide } from "./sidebyside";
+import { comparisonOf } from "./source";
 import { Table, type TableRow } from "./table";
 import { Foreign } from "./text";
 import type { ComparedCase, ComparedMeasure, ComparisonView } from "./view";
 
-const CHANGES = ["broken", "fixed", "flaky", "expectation_changed", "only_base", "only_candidate", "moved", "same"] as const;
-const NAMES = {
-  broken: "changeBroken",
-  fixed: "changeFixed",
-  flaky: "changeFlaky",
-  expectation_changed: "changeExpectation",
-  only_base: "changeOnlyBase",
-  only_candidate: "changeOnlyCandidate",
-  moved: "changeMoved",
-  same: "changeSame",
-} as const;
 const PAGE = 100;
 
 export function Compare() {
-  const { source, language, state } = usePage();
-  const { comparison } = source;
+  const { source, language, state, run } = usePage();
+  const comparison = comparisonOf(source, run.id);
   if (!comparison) return <p>{language.text("noComparison")}</p>;
+  const isOneOfMany = source.comparisons.length > 1;
   return (
     <>
       <section aria-labelledby="compare-title">
         <h1 id="compare-title">{language.text("comparison")}</h1>
+        {isOneOfMany && <CompareAll comparisons={source.comparisons} />}
         <p class="runs-line">
           {language.text("base")} <code>{comparison.base}</code> → {language.text("candidate")}{" "}
           <code>{comparison.candidate}</code>
@@ -93,11 +88,9 @@ function Measures({ comparison }: { comparison: ComparisonView }) {
 }
 
 function measureRow(row: ComparedMeasure, language: Language, family: number, comparison: ComparisonView): TableRow {
-  const unit = comparison.units?.[row.measure];
   const reach = Math.max(Math.abs(row.low ?? 0), Math.abs(row.high ?? 0), Math.abs(row.difference ?? 0), 1e-9);
   const difference = { value: row.difference, low: row.low, high: row.high };
-  const least = digitsOfChange(row.base, row.candidate, difference, row.is_rate);
-  const write = (value?: number | null) => (row.is_rate ? language.rate(value, least) : quantity(language.number(value, least), unit));
+  const write = writeMeasure(language, row, comparison);
   return {
     key: row.measure,
     head: (
@@ -111,7 +104,7 @@ function measureRow(row: ComparedMeasure, language: Language, family: number, co
       write(row.candidate),
       <div class="estimate-cell">
         <IntervalPicture estimate={difference} low={-reach} high={reach} zero />
-        <Difference row={row} least={least} unit={unit} />
+        <Difference row={row} comparison={comparison} />
       </div>,
       <>
         {row.comparable ? language.text(conclusion(row), { margin: write(comparison.margin) }) : language.text("notComparable")}
@@ -120,31 +113,6 @@ function measureRow(row: ComparedMeasure, language: Language, family: number, co
       </>,
     ],
   };
-}
-
-/** A difference with its sign and its interval. Rates differ by percentage points. */
-function Difference({ row, least, unit }: { row: ComparedMeasure; least: number; unit?: string }) {
-  const { language } = usePage();
-  const signed = (value: number, text: string) => `${value > 0 ? "+" : ""}${text.replace(/\s?%/, "")}`;
-  const write = (value: number) => signed(value, row.is_rate ? language.rate(value, least) : language.number(value, least));
-  const ends = language.ends({ low: row.low, high: row.high }, row.is_rate);
-  const whole = (text: string) => (row.is_rate ? language.text("points", { value: text }) : quantity(text, unit));
-  if (row.difference === null) return <span class="estimate">–</span>;
-  return (
-    <span class="estimate">
-      <b>{whole(write(row.difference))}</b>
-      {ends && (
-        <span class="ends">
-          {signed(row.low!, ends[0])} … {whole(signed(row.high!, ends[1]))}
-        </span>
-      )}
-    </span>
-  );
-}
-
-/** A difference of rates in percentage points. */
-function points(language: Language, value: number, least: number): string {
-  return language.rate(value, least).replace(/\s?%/, "");
 }
 
 /** The p value, and why it may say something else than the interval. */
@@ -157,16 +125,6 @@ function Chance({ row, family }: { row: ComparedMeasure; family: number }) {
     return <div class="muted">{language.text("holmSays", { count: family, p: language.pValue(p) })}</div>;
   }
   return <div class="muted">{language.text(row.p_holm === null ? "pValue" : "pHolm", { p: language.pValue(p) })}</div>;
-}
-
-function conclusion(row: ComparedMeasure) {
-  const names = {
-    better: "moreThanChanceBetter",
-    worse: "moreThanChanceWorse",
-    "no difference shown": "notMoreThanChance",
-    "equal within the margin": "equalWithinMargin",
-  } as const;
-  return row.verdict ? names[row.verdict] : "noConclusion";
 }
 
 function ComparedCases({ comparison }: { comparison: ComparisonView }) {
@@ -184,12 +142,11 @@ function ComparedCases({ comparison }: { comparison: ComparisonView }) {
   const [shown, setShown] = useState(PAGE);
   const cases = useMemo(
     () =>
-      comparison.cases
-        .filter((entry) => (only ? kindOf(entry) === only : kindOf(entry) !== "same" || counts.size === 1))
-        .map((entry) => ({ entry, loss: lossOf(entry, isLower) }))
-        .sort((a, b) => CHANGES.indexOf(kindOf(a.entry)) - CHANGES.indexOf(kindOf(b.entry)) || b.loss - a.loss)
-        .map(({ entry }) => entry),
-    [comparison, only, counts, isLower],
+      byLoss(
+        comparison.cases.filter((entry) => (only ? kindOf(entry) === only : kindOf(entry) !== "same" || counts.size === 1)),
+        run.criteria,
+      ),
+    [comparison, only, counts, run],
   );
   return (
     <section aria-labelledby="changed-title">
@@ -203,7 +160,7 @@ function ComparedCases({ comparison }: { comparison: ComparisonView }) {
             aria-pressed={only === change}
             onClick={() => setOnly(only === change ? "" : change)}
           >
-            {language.text(NAMES[change])} {language.count(counts.get(change))}
+            {language.text(CHANGE_NAMES[change])} {language.count(counts.get(change))}
           </button>
         ))}
       </div>
@@ -219,7 +176,7 @@ function ComparedCases({ comparison }: { comparison: ComparisonView }) {
             >
               <Name text={entry.name} />
             </a>{" "}
-            <span class={`tag ${entry.change}`}>{language.text(NAMES[kindOf(entry)])}</span>{" "}
+            <span class={`tag ${entry.change}`}>{language.text(CHANGE_NAMES[kindOf(entry)])}</span>{" "}
             <span class="muted">
               {share(entry.base_passed)} → {share(entry.candidate_passed)}
             </span>
@@ -234,20 +191,6 @@ function ComparedCases({ comparison }: { comparison: ComparisonView }) {
       )}
     </section>
   );
-}
-
-/** How a case changed. A case with the same verdict may have moved in its criteria. */
-function kindOf(entry: ComparedCase): (typeof CHANGES)[number] {
-  return entry.change === "same" && Object.keys(entry.moved ?? {}).length > 0 ? "moved" : entry.change;
-}
-
-/** How much worse the criterion became that became worst, with a minus if it became better. */
-function lossOf(entry: ComparedCase, isLower: ReadonlySet<string>): number {
-  const losses = Object.entries(entry.moved ?? {}).map(([name, [before, after]]) => {
-    const loss = (before ?? after ?? 0) - (after ?? 0);
-    return isLower.has(name) ? -loss : loss;
-  });
-  return losses.length ? Math.max(...losses) : 0;
 }
 
 /** The criteria of a case whose values differ between the runs. */
@@ -278,11 +221,6 @@ function isOpen(entry: ComparedCase, position: number | null): boolean {
   return position !== null && (entry.candidate ?? entry.base) === position;
 }
 
-function share(counts: readonly [number, number] | readonly number[] | undefined): string {
-  const [passed = 0, attempts = 0] = counts ?? [];
-  return attempts ? `${passed}/${attempts}` : "–";
-}
-
 /** The two transcripts of a case. */
 function OpenedCase({ comparison, position }: { comparison: ComparisonView; position: number }) {
   const { language, state, source } = usePage();
@@ -296,7 +234,7 @@ function OpenedCase({ comparison, position }: { comparison: ComparisonView; posi
   return (
     <section aria-labelledby="pair-title">
       <h2 id="pair-title" ref={heading}>
-        <Name text={entry.name} /> <span class={`tag ${entry.change}`}>{language.text(NAMES[entry.change])}</span>
+        <Name text={entry.name} /> <span class={`tag ${entry.change}`}>{language.text(CHANGE_NAMES[entry.change])}</span>
       </h2>
       {entry.change === "expectation_changed" && <p class="warning">{language.text("expectationChanged")}</p>}
       <SideBySide

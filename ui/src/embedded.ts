@@ -2,7 +2,7 @@
 import { grouped, sorted } from "./order";
 import { attention, matches, type CaseChange } from "./rows";
 import { find, split, type Texts } from "./search";
-import { EVERYTHING, type CaseList, type Group, type Query, type Source } from "./source";
+import { comparisonOf, EVERYTHING, type CaseList, type Group, type Query, type Source } from "./source";
 import type { AttemptView, CaseRow, ComparisonView, ModesView, PageView, RunView } from "./view";
 
 const CHUNK = 100;
@@ -176,20 +176,20 @@ export class EmbeddedSource implements Source {
   readonly hasOtherRuns = false;
   readonly canNote = false;
   readonly runs: readonly RunView[];
-  readonly comparison: ComparisonView | null;
+  readonly comparisons: readonly ComparisonView[];
   readonly language: string;
   private readonly byId: Map<string, EmbeddedRun>;
 
   private constructor(page: PageView) {
     this.runs = page.runs;
-    this.comparison = page.comparison ?? null;
+    this.comparisons = page.comparisons ?? [];
     this.language = page.language ?? "";
-    const cases = this.comparison?.cases ?? [];
     this.byId = new Map(
       page.runs.map((view, number) => {
         const changes = new Map<number, CaseChange>();
-        for (const compared of cases) {
-          const position = view.id === this.comparison?.base ? compared.base : compared.candidate;
+        const comparison = comparisonOf(this, view.id);
+        for (const compared of comparison?.cases ?? []) {
+          const position = view.id === comparison?.base ? compared.base : compared.candidate;
           if (position !== null && position !== undefined) changes.set(position, compared.change);
         }
         return [view.id, new EmbeddedRun(number, view, page.cases[number] ?? [], changes)];

@@ -2,9 +2,10 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Cell, type Column, widthsOf } from "./columns";
 import { usePage } from "./context";
-import { AttemptMarks, Name, Verdict, verdictWord } from "./marks";
+import { AttemptMarks, Name, sideWord, Verdict, verdictWord } from "./marks";
+import { useModes } from "./modes";
 import { isFlaky, passedOf, worstVerdict } from "./rows";
-import type { CaseList, Query } from "./source";
+import type { CaseList, Query, SortKey } from "./source";
 import type { CaseRow } from "./view";
 
 export const ROW = 64;
@@ -22,6 +23,7 @@ interface GridProps {
 export function Grid({ list, columns, change }: GridProps) {
   const { language, state, navigate, run } = usePage();
   const groups = groupStarts(list);
+  const groupName = useGroupNames(state.query.sort);
   const printing = useRef(false);
   const grid = useRef<HTMLDivElement>(null);
   const [range, setRange] = useState<[number, number]>([0, 30]);
@@ -132,6 +134,7 @@ export function Grid({ list, columns, change }: GridProps) {
             row={list.row(index)}
             index={index}
             group={groups.get(index)}
+            groupName={groupName}
             isCurrent={index === active}
             onOpen={open}
             onFocus={() => setCurrent(index)}
@@ -199,13 +202,14 @@ interface RowProps {
   index: number;
   isCurrent: boolean;
   group: GroupStart | undefined;
+  groupName: (key: SortKey) => string;
   columns: readonly Column[];
   widths: string;
   onOpen: (row: CaseRow | undefined) => void;
   onFocus: () => void;
 }
 
-function Row({ row, index, isCurrent, onOpen, onFocus, group, columns, widths }: RowProps) {
+function Row({ row, index, isCurrent, onOpen, onFocus, group, groupName, columns, widths }: RowProps) {
   const { language } = usePage();
   const style = { transform: `translateY(${index * ROW}px)`, gridTemplateColumns: widths };
   if (!row) {
@@ -230,7 +234,7 @@ function Row({ row, index, isCurrent, onOpen, onFocus, group, columns, widths }:
       <div role="gridcell" class="row-verdict">
         {group && (
           <span class="group-name">
-            <Name text={groupText(group.key, language.number)} /> · {language.text("casesFound", { count: group.count })}
+            <Name text={groupName(group.key)} /> · {language.text("casesFound", { count: group.count })}
           </span>
         )}
         <Verdict verdict={row.verdict} />
@@ -258,13 +262,23 @@ function Row({ row, index, isCurrent, onOpen, onFocus, group, columns, widths }:
             </span>
           </>
         ) : (
-          row.attempts[0]?.fault && <span class="tag" lang="en">{row.attempts[0].fault}</span>
+          row.attempts[0]?.fault && <span class="tag">{sideWord(language, row.attempts[0].fault)}</span>
         )}
       </div>
     </div>
   );
 }
 
-function groupText(key: string | number | null, written: (value: number) => string): string {
-  return key === null || key === "" ? "–" : typeof key === "number" ? written(key) : verdictWord(key);
+/** How the groups of a column are called. The group of a failure mode has the name of the mode. */
+function useGroupNames(sort: string): (key: SortKey) => string {
+  const { language } = usePage();
+  const column = sort.replace(/^-/, "");
+  const modes = useModes();
+  const names = new Map(modes?.modes.map((mode) => [mode.number, mode.name]));
+  return (key) => {
+    if (column === "mode") return key === null ? language.text("withoutMode") : (names.get(Number(key)) ?? String(key));
+    if (key === null || key === "") return "–";
+    if (typeof key === "number") return language.number(key);
+    return column === "verdict" ? verdictWord(language, key) : key;
+  };
 }

@@ -4,12 +4,11 @@ import { useLanguage } from "./context";
 import { Conversation } from "./conversation";
 import type { TextName } from "./i18n";
 import { type Key, type LabelAction, badgeIn } from "./keys";
-import { Name, Verdict } from "./marks";
+import { Name, SIDES, sideWord, Verdict } from "./marks";
 import { Foreign } from "./text";
 import type { LabelItemView, LabelRequest, QueueView } from "./view";
 import { visibleLine } from "./visible";
 
-const SIDES = ["agent", "expectation", "environment", "simulator", "judge", "infrastructure"] as const;
 
 /** An answer that has a key. */
 export interface Answer {
@@ -136,8 +135,8 @@ export function Answers(props: AnswersProps) {
           >
             <option value="">–</option>
             {SIDES.map((side) => (
-              <option key={side} value={side} lang="en">
-                {side}
+              <option key={side} value={side}>
+                {sideWord(language, side)}
               </option>
             ))}
           </select>

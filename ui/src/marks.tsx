@@ -1,5 +1,6 @@
 // Verdicts by mark and word, and pictures of numbers. Each picture has its numbers beside it as text.
 import { useLanguage } from "./context";
+import type { Language, TextName } from "./i18n";
 import { saysNothing, type Interval } from "./numbers";
 import type { Score } from "./view";
 import { visibleLine } from "./visible";
@@ -17,18 +18,47 @@ export function mark(verdict: string): string {
   return MARKS[verdict] ?? "·";
 }
 
-export function verdictWord(verdict: string): string {
-  return verdict.replaceAll("_", " ");
+const VERDICTS: Readonly<Record<string, TextName>> = {
+  passed: "verdictPassed",
+  failed: "verdictFailed",
+  error: "verdictError",
+  unscored: "verdictUnscored",
+  informational: "verdictInformational",
+  not_applicable: "verdictNotApplicable",
+  undecided: "undecided",
+};
+
+const SIDE_NAMES: Readonly<Record<string, TextName>> = {
+  agent: "sideAgent",
+  expectation: "sideExpectation",
+  environment: "sideEnvironment",
+  simulator: "sideSimulator",
+  judge: "sideJudge",
+  infrastructure: "sideInfrastructure",
+};
+
+/** The sides that can be at fault. */
+export const SIDES = ["agent", "expectation", "environment", "simulator", "judge", "infrastructure"] as const;
+
+export function verdictWord(language: Language, verdict: string): string {
+  const name = VERDICTS[verdict];
+  return name ? language.text(name) : verdict.replaceAll("_", " ");
+}
+
+export function sideWord(language: Language, side: string): string {
+  const name = SIDE_NAMES[side];
+  return name ? language.text(name) : side;
 }
 
 /** A verdict as mark and word. */
 export function Verdict({ verdict, large = false }: { verdict: string; large?: boolean }) {
+  const language = useLanguage();
   return (
     <span class={`verdict ${verdict} ${large ? "large" : ""}`}>
       <span class="mark" aria-hidden="true">
         {mark(verdict)}
       </span>
-      <span lang="en">{verdictWord(verdict)}</span>
+      <span>{verdictWord(language, verdict)}</span>
     </span>
   );
 }
@@ -99,6 +129,7 @@ const MOST_MARKS = 4;
 
 /** The attempts of a case as marks. */
 export function AttemptMarks({ attempts }: { attempts: readonly { attempt: number; verdict: string; invalid?: boolean }[] }) {
+  const language = useLanguage();
   return (
     <span class="attempt-marks">
       {attempts.slice(0, MOST_MARKS).map((attempt) => (
@@ -106,7 +137,7 @@ export function AttemptMarks({ attempts }: { attempts: readonly { attempt: numbe
           key={attempt.attempt}
           class={`attempt-mark ${attempt.verdict} ${attempt.invalid ? "invalid" : ""}`}
           role="img"
-          aria-label={`${attempt.attempt}: ${verdictWord(attempt.verdict)}`}
+          aria-label={`${attempt.attempt}: ${verdictWord(language, attempt.verdict)}`}
         >
           {mark(attempt.verdict)}
         </span>

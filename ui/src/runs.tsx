@@ -1,4 +1,4 @@
-// The list of runs: their verdicts and numbers, each criterion over time, and the choice of two runs to compare.
+// The list of runs: their verdicts and numbers, each criterion over time, and the choice of runs to compare.
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Bar } from "./bar";
 import type { Choices } from "./choices";
@@ -15,6 +15,7 @@ import type { RunListView, RunRow } from "./view";
 import { visibleLine } from "./visible";
 
 const PAUSE = 150;
+const MOST_COMPARED = 9;
 
 function wanted(): string {
   return new URLSearchParams(location.hash.replace(/^#/, "")).get("q") ?? "";
@@ -74,9 +75,7 @@ export function Runs({ client, choices }: { client: Client; choices: Choices }) 
   }, [text]);
 
   const compared = (runs ?? []).filter((run) => chosen.includes(run.id)).map((run) => run.id);
-  const [candidate, base] = compared;
-  const comparison =
-    candidate && base ? `#page=compare&run=${encodeURIComponent(candidate)}&base=${encodeURIComponent(base)}` : "";
+  const comparison = comparisonLink(compared);
 
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -98,7 +97,7 @@ export function Runs({ client, choices }: { client: Client; choices: Choices }) 
     return () => document.removeEventListener("keydown", onKey);
   });
 
-  const choose = (id: string, on: boolean) => setChosen((old) => [...old.filter((own) => own !== id), ...(on ? [id] : [])].slice(-2));
+  const choose = (id: string, on: boolean) => setChosen((old) => [...old.filter((own) => own !== id), ...(on ? [id] : [])].slice(-MOST_COMPARED));
   return (
     <LanguageContext.Provider value={language}>
       <Bar
@@ -142,6 +141,15 @@ export function Runs({ client, choices }: { client: Client; choices: Choices }) 
       {hasHelp && <Help choices={choices} onClose={() => setHelp(false)} />}
     </LanguageContext.Provider>
   );
+}
+
+/** The fragment that compares runs, the newest first, with the oldest of them. */
+function comparisonLink(runs: readonly string[]): string {
+  const [candidate, base] = [runs[0], runs[runs.length - 1]];
+  if (!candidate || !base || runs.length < 2) return "";
+  const values = new URLSearchParams({ page: "compare", run: candidate, base });
+  if (runs.length > 2) values.set("also", runs.slice(0, -1).join(","));
+  return `#${values}`;
 }
 
 function Run({ run, isChosen, onChoose }: { run: RunRow; isChosen: boolean; onChoose: (on: boolean) => void }) {

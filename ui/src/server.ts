@@ -75,7 +75,7 @@ export class ServerSource implements Source {
   readonly hasOtherRuns = true;
   readonly canNote = true;
   readonly language = "";
-  readonly comparison: ComparisonView | null;
+  readonly comparisons: readonly ComparisonView[];
   private readonly rows = new Map<string, Rows>();
   private readonly watchers = new Set<() => void>();
   private readonly end: () => void;
@@ -90,7 +90,7 @@ export class ServerSource implements Source {
     private readonly opened: OpenedRuns,
   ) {
     this.current = opened.runs;
-    this.comparison = opened.comparison ?? null;
+    this.comparisons = opened.comparisons ?? [];
     let change = opened.change;
     const last = opened.runs[opened.runs.length - 1]!;
     this.end = client.events<RunChange>(
@@ -107,8 +107,8 @@ export class ServerSource implements Source {
     );
   }
 
-  static async open(client: Client, run: string, base: string): Promise<ServerSource> {
-    return new ServerSource(client, await client.get<OpenedRuns>(pathOf(run), { base }));
+  static async open(client: Client, run: string, base: string, also: string): Promise<ServerSource> {
+    return new ServerSource(client, await client.get<OpenedRuns>(pathOf(run), { base, also }));
   }
 
   close(): void {

@@ -55,7 +55,8 @@ export interface CaseList {
 export interface Source {
   /** The runs that the page can show, the one to show first last. */
   readonly runs: readonly RunView[];
-  readonly comparison: ComparisonView | null;
+  /** The comparisons of the first run with each other one, or none. */
+  readonly comparisons: readonly ComparisonView[];
   /** Whether people can write notes. */
   readonly canNote: boolean;
   /** Stores what a person says about failures. */
@@ -80,4 +81,9 @@ export interface Source {
   problem(): string;
   /** Calls back if something that was read has changed. Returns the end of it. */
   watch(changed: () => void): () => void;
+}
+
+/** The comparison that belongs to a run. To the base run belongs the last, which is about the run to show first. */
+export function comparisonOf({ comparisons }: Pick<Source, "comparisons">, run: string): ComparisonView | null {
+  return comparisons.find((own) => own.candidate === run) ?? comparisons[comparisons.length - 1] ?? null;
 }

@@ -26,6 +26,8 @@ export interface State {
   readonly run: string;
   /** The run that a viewer compares with, or "". */
   readonly base: string;
+  /** All runs that a viewer compares with the base if they are more than one, with commas between them, or "". */
+  readonly also: string;
   readonly position: number | null;
   /** The name of the case. In another run, the case may have another position. */
   readonly name: string;
@@ -49,6 +51,7 @@ export function parse(fragment: string, runs: readonly string[]): State {
     page: page === "case" && position === null ? "summary" : page,
     run: runs.includes(wanted) ? wanted : (runs[runs.length - 1] ?? ""),
     base: values.get("base") ?? "",
+    also: values.get("also") ?? "",
     position,
     name: position === null ? "" : (values.get("name") ?? ""),
     attempt: number(values.get("attempt")) ?? 1,
@@ -60,7 +63,7 @@ export function parse(fragment: string, runs: readonly string[]): State {
       tool: values.get("tool") ?? "",
       flags: FLAGS.filter((flag) => (values.get("only") ?? "").split(",").includes(flag)),
       text: values.get("q") ?? "",
-      sort: /^-?(verdict|name|tokens|seconds|cost|set|[cg]\..{1,200})$/.test(values.get("sort") ?? "") ? values.get("sort")! : "",
+      sort: /^-?(verdict|name|mode|reason|tokens|seconds|cost|set|[cg]\..{1,200})$/.test(values.get("sort") ?? "") ? values.get("sort")! : "",
       group: values.get("group") === "yes",
       mode: /^(\d{1,9}|alone)$/.test(values.get("mode") ?? "") ? values.get("mode")! : "",
     },
@@ -76,6 +79,7 @@ export function format(state: State): string {
   if (state.page !== "summary") values.set("page", state.page);
   values.set("run", state.run);
   if (state.base) values.set("base", state.base);
+  if (state.also) values.set("also", state.also);
   if (state.position !== null) values.set("case", String(state.position));
   if (state.position !== null && state.name && state.name.length <= LONGEST_NAME) values.set("name", state.name);
   if (state.attempt !== 1) values.set("attempt", String(state.attempt));

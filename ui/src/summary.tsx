@@ -2,7 +2,8 @@
 import { Attacks } from "./attacks";
 import { Cases } from "./cases";
 import { usePage } from "./context";
-import { CountsBar, Estimate, IntervalPicture, Name, Verdict } from "./marks";
+import { reasonText } from "./reasons";
+import { CountsBar, Estimate, IntervalPicture, Name, sideWord, Verdict } from "./marks";
 import { Lead, Modes, useModes } from "./modes";
 import type { Interval } from "./numbers";
 import { Table } from "./table";
@@ -55,7 +56,7 @@ function Head({ run }: { run: RunView }) {
         </ul>
         <CountsBar counts={run.counts} />
         {(run.reasons ?? []).map((reason) => (
-          <Foreign key={reason} class="reason" text={reason} />
+          <Foreign key={reason} class="reason" text={reasonText(language, reason)} />
         ))}
         {run.progress ? (
           <Progress progress={run.progress} />
@@ -82,7 +83,7 @@ function Head({ run }: { run: RunView }) {
         ))}
         {usagesOf(run.spending).map(([side, usage]) => (
           <div key={side}>
-            <dt lang="en">{side}</dt>
+            <dt>{sideWord(language, side)}</dt>
             <dd>
               <Usage usage={usage} />
             </dd>

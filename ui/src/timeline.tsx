@@ -1,4 +1,4 @@
-// The time line of a conversation: model, tools and waiting by turn, with tokens.
+// The time line of a conversation: model, tools and waiting by turn, with tokens and cost.
 import { useState } from "preact/hooks";
 import { useLanguage } from "./context";
 import { Name } from "./marks";
@@ -79,6 +79,7 @@ export function TimeLine({ trace }: { trace: readonly InvocationView[] }) {
   const words = { model: language.text("timeModel"), tool: language.text("timeTool"), wait: language.text("timeWait") };
   const sum = (kind: Segment["kind"]) =>
     turns.flatMap((turn) => turn.segments).reduce((all, own) => all + (own.kind === kind ? own.seconds : 0), 0);
+  const costs = trace.map((invocation) => invocation.cost).filter((cost) => typeof cost === "number");
   if (longest === 0) return <p class="note">{language.text("noTimes")}</p>;
   const go = (index: number) => document.dispatchEvent(new CustomEvent("page-turn", { detail: index }));
   return (
@@ -92,10 +93,15 @@ export function TimeLine({ trace }: { trace: readonly InvocationView[] }) {
             {words[kind]} <b>{language.seconds(sum(kind))}</b>
           </span>
         ))}
+        {costs.length > 0 && (
+          <span>
+            {language.text("cost")} <b>{language.dollars(costs.reduce((all, own) => all + own, 0))}</b>
+          </span>
+        )}
       </p>
       <Table
         name={{ label: language.text("timeLine") }}
-        columns={[language.text("turn"), language.text("timeLine"), language.text("duration"), language.text("tokensName")]}
+        columns={[language.text("turn"), language.text("timeLine"), language.text("duration"), language.text("tokensName"), language.text("cost")]}
         rows={turns.slice(0, shown).map(({ invocation, total, segments }, index) => ({
           key: index,
           head: (
@@ -107,6 +113,7 @@ export function TimeLine({ trace }: { trace: readonly InvocationView[] }) {
             <Bar segments={segments} longest={longest} words={words} />,
             total > 0 ? language.seconds(total) : "–",
             tokensOf(invocation) ? language.count(tokensOf(invocation)) : "–",
+            typeof invocation.cost === "number" ? language.dollars(invocation.cost) : "–",
           ],
         }))}
       />

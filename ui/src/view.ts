@@ -467,6 +467,7 @@ export interface InvocationView {
   usages?: Usage[];
   durations?: Durations | null;
   agents?: number[];
+  cost?: number | null;
 }
 
 export interface JudgeAgreementView {
@@ -676,7 +677,7 @@ export interface NoteRequest {
 export interface OpenedRuns {
   runs: RunView[];
   change: number;
-  comparison?: ComparisonView | null;
+  comparisons?: ComparisonView[];
   problem?: string;
 }
 
@@ -699,7 +700,7 @@ export interface OutcomeView {
 export interface PageView {
   runs: RunView[];
   cases: CaseRow[][];
-  comparison?: ComparisonView | null;
+  comparisons?: ComparisonView[];
   language?: string;
 }
 

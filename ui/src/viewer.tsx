@@ -24,7 +24,7 @@ export function Viewer({ client, made }: { client: Client; made: string }) {
     };
   }, []);
   const values = new URLSearchParams(fragment.replace(/^#/, ""));
-  const [run, base] = [values.get("run") ?? "", values.get("base") ?? ""];
+  const [run, base, also] = [values.get("run") ?? "", values.get("base") ?? "", values.get("also") ?? ""];
   const key = `${values.get("page")}/${run}`;
   if (run && values.get("page") === "labels") return <Labels key={key} client={client} choices={choices} run={run} />;
   if (run && values.get("page") === "board") return <Board key={key} client={client} choices={choices} run={run} />;
@@ -34,8 +34,8 @@ export function Viewer({ client, made }: { client: Client; made: string }) {
     return <Labelling key={`${key}/${queue}`} client={client} choices={choices} run={run} queue={queue} named={name} />;
   }
   if (!run || values.get("page") === "runs") return <Runs client={client} choices={choices} />;
-  // With two runs, either of them may be the one that is shown.
-  return <Opened key={base ? "" : run} client={client} choices={choices} run={run} base={base} />;
+  // With several runs, each of them may be the one that is shown.
+  return <Opened key={base ? "" : run} client={client} choices={choices} run={run} base={base} also={also} />;
 }
 
 interface OpenedProps {
@@ -43,17 +43,18 @@ interface OpenedProps {
   readonly choices: Choices;
   readonly run: string;
   readonly base: string;
+  readonly also: string;
 }
 
-function Opened({ client, choices, run, base }: OpenedProps) {
+function Opened({ client, choices, run, base, also }: OpenedProps) {
   const [source, setSource] = useState<ServerSource | null>(null);
   const [problem, setProblem] = useState("");
   const has = (id: string) => source?.runs.some((view) => view.id === id) ?? false;
-  const isOpen = has(run) && (!base || has(base));
+  const isOpen = has(run) && (!base || has(base)) && (!also || also.split(",").every(has));
   useEffect(() => {
     if (isOpen) return;
     let isCurrent = true;
-    ServerSource.open(client, run, base).then(
+    ServerSource.open(client, run, base, also).then(
       (opened) => {
         if (isCurrent) setSource(opened);
         else opened.close();
@@ -63,7 +64,7 @@ function Opened({ client, choices, run, base }: OpenedProps) {
     return () => {
       isCurrent = false;
     };
-  }, [client, run, base, isOpen]);
+  }, [client, run, base, also, isOpen]);
   useEffect(() => () => source?.close(), [source]);
   if (problem) {
     const text = problem === "lost" ? choices.language.text("lostServer") : visibleLine(problem);

@@ -9,14 +9,17 @@ import { blocksOf, inlinesOf } from "../src/markdown";
 import { segmentsOf } from "../src/timeline";
 import { choose, Language, TEXTS } from "../src/i18n";
 import { actionOf, badge, KEYS } from "../src/keys";
+import { byLoss, joined } from "../src/losses";
 import { digitsOfChange } from "../src/numbers";
+import { grouped, sorted } from "../src/order";
+import { reasonText } from "../src/reasons";
 import { attention, isFlaky, matches, worstVerdict } from "../src/rows";
 import { find, split } from "../src/search";
 import { EVERYTHING } from "../src/source";
 import { format, moved, parse } from "../src/state";
 import { countPassed, rounded, wilson } from "../src/threshold";
 import { breakable, languageOf, pieces, visibleLine } from "../src/visible";
-import type { AttemptView, CaseRow, InvocationView } from "../src/view";
+import type { AttemptView, CaseRow, ComparedCase, ComparisonView, InvocationView } from "../src/view";
 
 const encoder = new TextEncoder();
 
@@ -126,6 +129,7 @@ test("the fragment holds the whole state", () => {
     page: "case",
     run: "two",
     base: "one",
+    also: "two,three",
     position: 4,
     name: "late order",
     attempt: 2,
@@ -140,6 +144,7 @@ test("a link with wrong values opens the summary of the last run", () => {
     page: "summary",
     run: "two",
     base: "",
+    also: "",
     position: null,
     name: "",
     attempt: 1,
@@ -364,4 +369,63 @@ test("a moved threshold has the decimals that its scale needs", () => {
   assert.equal(rounded(0.7300000001, 0, 1), 0.73);
   assert.equal(rounded(3.14159, 1, 5), 3.14);
   assert.equal(rounded(1234.5, 0, 5000), 1230);
+});
+
+test("failures are grouped by reason without its numbers, the most frequent first", () => {
+  const reasons = ["no answer", "the price is 12", "", "the price is 3.5"];
+  const rows = reasons.map((reason, position) => ({ ...row(reason ? "failed" : "passed"), position, reason }));
+  const keyed = sorted(rows, "reason", { criteria: [] });
+  assert.deepEqual(grouped(keyed.map(([key]) => key)), [
+    { key: "the price is #", count: 2 },
+    { key: "no answer", count: 1 },
+    { key: "", count: 1 },
+  ]);
+  assert.deepEqual(keyed.map(([, own]) => own.position), [1, 3, 0, 2]);
+});
+
+type Moved = Record<string, [number | null, number | null]>;
+
+function compared(name: string, change: ComparedCase["change"], passed: [number, number], moved: Moved = {}, base = 0): ComparedCase {
+  return { name, change, base_passed: [passed[0], 2], candidate_passed: [passed[1], 2], base, candidate: base, moved };
+}
+
+const MEASURED = [
+  { criterion: "quality", threshold: 0.5, range: { low: 0, high: 1 }, lower_is_better: false },
+  { criterion: "steps", threshold: 20, range: { low: 0, high: null }, lower_is_better: true },
+  { criterion: "seconds", threshold: null, range: { low: 0, high: null }, lower_is_better: true },
+];
+
+test("cases that broke come first, then the largest losses, then what only informs, then gains", () => {
+  const cases = [
+    compared("fixed", "fixed", [0, 2], { quality: [0, 1] }),
+    compared("slower", "same", [2, 2], { seconds: [1, 100] }),
+    compared("lost a half", "same", [0, 0], { quality: [0.5, 0] }),
+    compared("better", "same", [2, 2], { quality: [0.5, 0.75] }),
+    compared("new", "only_candidate", [0, 0]),
+    compared("twice the steps and more", "same", [2, 2], { steps: [4, 16] }),
+    compared("broken", "broken", [2, 0]),
+    compared("lost everything", "same", [0, 0], { quality: [1, 0] }),
+  ];
+  assert.deepEqual(
+    byLoss(cases, MEASURED).map((own) => own.name),
+    ["broken", "lost everything", "twice the steps and more", "lost a half", "slower", "new", "better", "fixed"],
+  );
+});
+
+test("the cases of several runs are joined, and those that moved nowhere are left out", () => {
+  const comparison = (candidate: string, ...cases: ComparedCase[]) => ({ candidate, cases }) as unknown as ComparisonView;
+  const found = joined(
+    [
+      comparison("a", compared("x", "same", [2, 2], {}, 0), compared("y", "same", [2, 2], { quality: [1, 0.9] }, 1), compared("z", "same", [2, 2], {}, 2)),
+      comparison("b", compared("x", "broken", [2, 0], {}, 0), compared("y", "same", [2, 2], {}, 1), compared("z", "same", [2, 2], {}, 2)),
+    ],
+    MEASURED,
+  );
+  assert.deepEqual(found.map((own) => [own.name, own.worst]), [["x", 1], ["y", 0]]);
+});
+
+test("reasons that count cases speak the language of the page, and others stay", () => {
+  assert.equal(reasonText(new Language("ja"), "5 cases failed"), "ケース5件が不合格");
+  assert.equal(reasonText(new Language("en"), "1 case failed"), "1 case failed");
+  assert.equal(reasonText(new Language("ko"), "the reward fell"), "the reward fell");
 });

@@ -21,6 +21,7 @@ from fairtrial.api.decisions.comparing import check_baseline as check_baseline
 from fairtrial.api.decisions.comparing import compare_all as compare_all
 from fairtrial.api.decisions.comparing import compare_with_baseline as compare_with_baseline
 from fairtrial.api.decisions.comparing import find_base_run as find_base_run
+from fairtrial.api.decisions.comparing import write_compared_page as write_compared_page
 from fairtrial.api.decisions.flaky_cases import flaky as flaky
 from fairtrial.api.decisions.gating import claims_in as claims_in
 from fairtrial.api.decisions.gating import gate as gate

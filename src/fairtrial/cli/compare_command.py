@@ -9,6 +9,7 @@ import click
 from fairtrial.cli import completion
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags, trust_flags
+from fairtrial.cli.outputs.output_files import FileToWrite
 
 
 @command()
@@ -31,6 +32,8 @@ from fairtrial.cli.options import flags, trust_flags
 )
 @trust_flags.json_file
 @trust_flags.markdown_file
+@click.option("--html", "html_file", metavar="FILE", type=FileToWrite(), help="Write one HTML page about all the runs.")
+@trust_flags.language
 @flags.add_store_option
 @trust_flags.base_store
 def compare(
@@ -46,6 +49,7 @@ def compare(
     corrected: bool,
     json_file: Path | None,
     markdown_file: Path | None,
+    html_file: Path | None,
     store: str,
     base_store: str | None,
 ) -> None:
@@ -60,6 +64,7 @@ def compare(
     fairtrial compare base.json candidate.json --about these-cases
     fairtrial compare 20261120 20261121 --by language
     fairtrial compare 20261120 20261121 20261122 --margin 0.05 --json compared.json
+    fairtrial compare 20261120 20261121 20261122 --html compared.html
     """  # noqa: D301
     from fairtrial import api
     from fairtrial.cli.console import console, reader_may_leave
@@ -80,6 +85,9 @@ def compare(
     document = comparisons[0] if len(comparisons) == 1 else comparisons
     trust_flags.write(document, json_file)
     trust_flags.write_markdown(map(api.comparison_markdown, comparisons), markdown_file)
+    if html_file is not None:
+        for warning in api.write_compared_page(html_file, (base, *run), comparisons, options):
+            click.echo(f"warning: {warning}", err=True)
     if not trust_flags.is_stdout(json_file):
         for comparison in comparisons:
             with reader_may_leave():

@@ -37,6 +37,7 @@ _EXIT = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit
 )
 @trust_flags.json_file
 @trust_flags.markdown_file
+@trust_flags.language
 @flags.add_store_option
 @trust_flags.base_store
 def gate(

@@ -27,6 +27,7 @@ HEADINGS = (
 )
 """The headings of options, in the order of the help."""
 _WITHOUT_HEADING = "Options"
+_LANGUAGE = "fairtrial.language"
 _WIDEST_NAME = 28
 _SENTENCE_END = re.compile(r"(?<=[\w)]\.) (?=[A-Z])")
 _HEADING_OF: WeakKeyDictionary[click.Parameter, str] = WeakKeyDictionary()
@@ -69,8 +70,26 @@ def is_rare(option: click.Parameter) -> bool:
     return _RARE.get(option, False)
 
 
+def language_option(help_text: str, name: str = "language", *, exposed: bool = True) -> Decorator:
+    """Return a decorator that adds `--lang`: the language of what the command prints."""
+
+    def keep(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
+        ctx.meta[_LANGUAGE] = value
+        return value
+
+    choices = click.Choice(["en", "ko", "ja", "zh-TW", "zh-CN"])
+    return click.option("--lang", name, type=choices, callback=keep, expose_value=exposed, help=help_text)
+
+
 class HeadedCommand(click.Command):
     """A command with a help of headings. A form feed in its docstring begins the details of `--help-all`."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command, which prints in the language of `--lang`, or of the locale."""
+        from fairtrial.text.languages import locale_language, speaking
+
+        with speaking(ctx.meta.get(_LANGUAGE) or locale_language()):
+            return super().invoke(ctx)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, with `--help-all` if the help leaves something out."""

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from fairtrial.llm.listed_prices import find_price
 from fairtrial.metrics.pairing import missing_calls, score_each
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Score
-from fairtrial.records.trace import Invocation, Trace, Usage
+from fairtrial.records.trace import Invocation, Trace
 from fairtrial.system.importing import import_extra
 
 
@@ -75,30 +76,12 @@ def _cost(invocation: Invocation, key: PartKey) -> Score:
     usages = invocation.all_usages
     if not usages:
         return _not_recorded(key)
-    prices = [_price(usage) for usage in usages]
+    prices = [find_price(usage) for usage in usages]
     known_prices = [price for price in prices if price is not None]
     if len(known_prices) == len(prices):
-        return Score(sum(known_prices), key=key)
+        return Score(100 * sum(known_prices), key=key)
     model = next(usage.model for usage, price in zip(usages, prices, strict=True) if price is None)
     return Score(None, f"the price of {model or 'a model without a name'} is unknown", key=key)
-
-
-def _price(usage: Usage) -> float | None:
-    """Return the price of a model call in US cents. A name may begin with a provider, for example `openai/gpt-4o`."""
-    if not usage.model or usage.total_tokens is None:
-        return None
-    prices = import_extra("genai_prices", "prices")
-    tokens = prices.Usage(
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cache_read_tokens=usage.cached_input_tokens,
-    )
-    for name in dict.fromkeys((usage.model, usage.model.rpartition("/")[2])):
-        try:
-            return float(prices.calc_price(tokens, model_ref=name).total_price) * 100
-        except LookupError:
-            continue
-    return None
 
 
 def _mean(trace: Trace, measure: Callable[[Invocation], float | None]) -> Score:

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
-from itertools import chain, count, islice
+from itertools import chain, count, islice, repeat
 from typing import IO, Any, BinaryIO
 
 import msgspec
@@ -57,14 +57,14 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS)
 
     If the base run is in a store, the page contains its conversations, too.
     """
-    comparison = None if isinstance(options.baseline, str) else options.baseline
-    runs = [run] if comparison is None or options.base_run is None else [options.base_run, run]
+    comparisons = [] if options.baseline is None or isinstance(options.baseline, str) else [options.baseline]
+    runs = [options.base_run, run] if comparisons and options.base_run is not None else [run]
     if isinstance(options.baseline, str):
         options.warn(options.baseline)
     warnings = write_pages(
         stream,
         runs,
-        comparison=comparison,
+        comparisons=comparisons,
         traces=options.traces,
         language=options.language,
         people=options.people,
@@ -81,13 +81,15 @@ def write_pages(
     target: BinaryIO,
     runs: Sequence[ReportedRun],
     *,
-    comparison: Comparison | None = None,
+    comparisons: Sequence[Comparison] = (),
     traces: shapes.Traces | None = None,
     language: str = "",
     people: bool = False,
     limit: int = LIMIT,
 ) -> list[str]:
-    """Write a page about a run, or about a base run and the run that is compared with it. Return warnings.
+    """Write a page about a run, or about a base run and the runs that are compared with it. Return warnings.
+
+    A comparison belongs to each run but the base. A base run that is only in a file is left out.
 
     Without `traces`, the conversations of all attempts are written if they fit into the limit, and else only of the
     attempts that did not pass. With `people`, the page holds no personal data.
@@ -99,7 +101,7 @@ def write_pages(
             IndexedRows(
                 stack.enter_context(tempfile.TemporaryFile()),
                 cleaner,
-                None if comparison is None else [own.criterion for own in run.summary.criteria],
+                [own.criterion for own in run.summary.criteria] if comparisons else None,
             )
             for run in runs
         ]
@@ -110,12 +112,12 @@ def write_pages(
             chunks.truncate()
             readers = _write_chunks(chunks, runs, rows, "failed", 0, cleaner)
         size = chunks.tell()
-        page = shapes.PageView(
-            [reader.view() for reader in readers],
-            [],
-            None if comparison is None else comparison_view(comparison, *(own.compared for own in rows)),
-            language,
-        )
+        base, candidates = [own.compared for own in rows[: -len(comparisons)]], rows[-len(comparisons) :]
+        views = [
+            comparison_view(comparison, *base, own.compared)
+            for comparison, own in zip(comparisons, candidates, strict=False)
+        ]
+        page = shapes.PageView([reader.view() for reader in readers], [], views, language)
         _write_head(target, cleaner(shapes.plain_view(page)), rows)
         chunks.seek(0)
         shutil.copyfileobj(chunks, target, 1 << 20)
@@ -144,7 +146,7 @@ def _write_chunks(
     """Write the attempts and the rows of all runs. Raises _TooLargeError above the limit, if there is a limit."""
     for own in rows:
         own.clear()
-    bases = [None, *runs[:-1]]
+    bases = [None, *repeat(runs[0], len(runs) - 1)]
     readers = [RunReader(run, own.add, traces, base) for run, own, base in zip(runs, rows, bases, strict=True)]
     for number, reader in enumerate(readers):
         attempts = reader.attempts()

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -15,7 +16,8 @@ from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.score import Quote, Score
 from fairtrial.reports.numbers import DASH, against, beside, number, quantity, with_unit
 from fairtrial.reports.terminal_layout import Indented, marked_line
-from fairtrial.text.display import WORD, count, fold, shorten, visible, visible_line
+from fairtrial.text.display import WORD, fold, shorten, visible, visible_line
+from fairtrial.text.languages import say, say_count
 
 _TOKENS = re.compile(rf"{WORD}|\s+|.", re.DOTALL)
 _LONGEST_DIFF = 4000
@@ -51,12 +53,12 @@ def _reasons_not_applicable(score: Score) -> str:
 def _value(outcome: Outcome) -> tuple[str | tuple[str, str], ...]:
     value, threshold = outcome.score.value, outcome.threshold
     if outcome.verdict is Verdict.NOT_APPLICABLE:
-        return ("not applicable",)
+        return (say("not applicable"),)
     if threshold is None:
         return (quantity(outcome.criterion, value),)
     score, limit = (DASH, number(threshold)) if value is None else against(value, threshold)
     sign = "≤" if outcome.lower_is_better else "≥"
-    return (with_unit(outcome.criterion, score), (f"  (needs {sign} {limit})", "dim"))
+    return (with_unit(outcome.criterion, score), (say("  (needs {sign} {limit})", sign=sign, limit=limit), "dim"))
 
 
 def _is_informative(part: Score) -> bool:
@@ -67,7 +69,7 @@ def _is_informative(part: Score) -> bool:
 def _part(part: Score, outcome: Outcome) -> RenderableType:
     label = f"{part.title}  " if part.title else ""
     value = with_unit(outcome.criterion, beside(part.value, outcome.threshold))
-    value = value if part.applicable else "not applicable"
+    value = value if part.applicable else say("not applicable")
     first_line = part.reason.partition("\n")[0]
     head = Text.assemble((visible_line(label), "bold"), f"{value}  " if label else "", visible(first_line))
     details: list[RenderableType] = []
@@ -99,7 +101,7 @@ def _calls(quotes: Sequence[Quote]) -> RenderableType:
     Further calls that the match type allows are counted below the table.
     """
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
-    for title, share in (("", None), ("expected", 1), ("actual", 1)):
+    for title, share in (("", None), (say("expected"), 1), (say("actual"), 1)):
         table.add_column(title, header_style="dim", overflow="fold", ratio=share)
     mark = "►"
     rows = list(_rows(quotes))
@@ -111,7 +113,8 @@ def _calls(quotes: Sequence[Quote]) -> RenderableType:
     if not surplus:
         return table
     names = shorten(", ".join(dict.fromkeys(surplus)), 200)
-    note = Text(visible_line(f"and {count(len(surplus), 'other call')}, as the match type allows: {names}"), "dim")
+    calls = say_count(len(surplus), "other call")
+    note = Text(visible_line(say("and {calls}, as the match type allows: {names}", calls=calls, names=names)), "dim")
     return Group(table, note) if rows else note
 
 
@@ -141,7 +144,9 @@ def _cell(text: str, style: str) -> Text:
 def _text_diff(expected: str, actual: str) -> RenderableType:
     """Return a reference and a reply. Text of the reference alone is in [-…-], text of the reply alone in {+…+}."""
     expected_tokens, actual_tokens = _tokens(expected), _tokens(actual)
-    above, below = Text("expected  ", "dim"), Text("actual    ", "dim")
+    labels = [say("expected"), say("actual")]
+    width = max(map(cell_len, labels)) + 2
+    above, below = (Text(label + " " * (width - cell_len(label)), "dim") for label in labels)
     for opcode, a, b, c, d in _differences(expected_tokens, actual_tokens):
         old, new = visible("".join(expected_tokens[a:b])), visible("".join(actual_tokens[c:d]))
         if opcode == "equal":
@@ -154,7 +159,7 @@ def _text_diff(expected: str, actual: str) -> RenderableType:
             below.append(f"{{+{new}+}}", "not dim green")
     for line, text in ((above, expected), (below, actual)):
         if not text.strip():
-            line.append("(blank)", "dim")
+            line.append(say("(blank)"), "dim")
         if len(text) > _LONGEST_DIFF:
             line.append(f"… ({len(text):,} characters)", "dim")
     return Group(above, below)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
 
 from fairtrial.errors import UsageError, lacks_extra
+from fairtrial.text.languages import ENGLISH, speaking
 
 if TYPE_CHECKING:
     from fairtrial.records.attack_report import AttackReport
@@ -152,14 +153,16 @@ class Report:
     def write(self, path: Path, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
         """Write the report to a path."""
         if self.is_folder:
-            self._writer.write(path, run, options)
+            with speaking(ENGLISH):
+                self._writer.write(path, run, options)
         else:
             with path.open("ab" if self.log and os.environ.get(self.log) == str(path) else "wb") as file:
                 self.write_to(file, run, options)
 
     def write_to(self, stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
         """Write the report to an open file, for example standard output."""
-        self._writer.write(stream, run, options)
+        with speaking(ENGLISH):  # programs read files
+            self._writer.write(stream, run, options)
 
     @property
     def _writer(self) -> _Writer:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from fairtrial.reports.numbers import DASH
 from fairtrial.text.display import visible_line
+from fairtrial.text.languages import say
 
 INTERVAL = "95 % interval"
 _NAME_WIDTH = 24
@@ -32,28 +33,29 @@ class Rows:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Render the table if it fits, otherwise the list."""
-        columns = list(zip(self.titles, *(cells for cells, _ in self.rows), strict=True))
+        titles = tuple(map(say, self.titles))
+        columns = list(zip(titles, *(cells for cells, _ in self.rows), strict=True))
         widths = [max(map(cell_len, column)) for column in columns]
         table_width = min(widths[0], _NAME_WIDTH) + sum(widths[1:]) + 2 * len(widths)
         yield self._table() if table_width <= options.max_width else self._list()
 
     def _table(self) -> Table:
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, show_edge=False)
-        table.add_column(self.titles[0], overflow="fold")
+        table.add_column(say(self.titles[0]), overflow="fold")
         for title in self.titles[1:]:
-            table.add_column(title, justify="right", no_wrap=True)
+            table.add_column(say(title), justify="right", no_wrap=True)
         for cells, style in self.rows:
             table.add_row(*cells, style=style)
         return table
 
     def _list(self) -> RenderableType:
         # In a list an interval follows its number in brackets, so its title stands once, in the first line.
-        note = f" (with {INTERVAL}s)" if INTERVAL in self.titles else ""
-        lines: list[RenderableType] = [Text(f"{self.titles[0]}{note}", "dim")]
+        note = say(" (with {interval}s)", interval=say(INTERVAL)) if INTERVAL in self.titles else ""
+        lines: list[RenderableType] = [Text(f"{say(self.titles[0])}{note}", "dim")]
         for (name, *cells), style in self.rows:
             numbers = ""
             for title, cell in zip(self.titles[1:], cells, strict=True):
                 if cell != DASH:
-                    numbers += f" ({cell})" if title == INTERVAL else f"{', ' if numbers else ''}{title} {cell}"
+                    numbers += f" ({cell})" if title == INTERVAL else f"{', ' if numbers else ''}{say(title)} {cell}"
             lines += [Text(name, f"{style} bold"), Padding(Text(numbers, style), (0, 0, 0, 4))]
         return Group(*lines)

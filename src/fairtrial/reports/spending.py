@@ -11,7 +11,7 @@ from fairtrial.records.result import CaseResult
 from fairtrial.records.summary import RunUsage
 from fairtrial.reports.numbers import DASH, dollars
 from fairtrial.reports.rows import Rows
-from fairtrial.text.display import count
+from fairtrial.text.languages import say, say_count
 
 _SIDES = ("agent", "judges", "simulated users", "played tools")
 
@@ -23,7 +23,7 @@ def spending_rows(spending: RunUsage) -> Rows:
     for side, usage in zip(_SIDES, usages, strict=True):
         if usage is not None:
             tokens = (_tokens(usage.input_tokens, usage), _tokens(usage.output_tokens, usage))
-            rows.add(side, f"{usage.calls:,}", *tokens, dollars(usage.cost, usage.unpriced_calls))
+            rows.add(say(side), f"{usage.calls:,}", *tokens, dollars(usage.cost, usage.unpriced_calls))
     return rows
 
 
@@ -32,10 +32,18 @@ def spending_lines(result: CaseResult) -> Iterator[Text]:
     sides = (("judges", result.judge), ("simulated user", result.simulator), ("played tools", result.environment))
     for side, usage in sides:
         if usage is not None:
-            tokens = f"{_tokens(usage.input_tokens, usage)} tokens in, {_tokens(usage.output_tokens, usage)} out"
-            cost = dollars(usage.cost, usage.unpriced_calls)
-            yield Text(f"{side}: {count(usage.calls, 'call')}, {tokens}, cost {cost}", "dim")
+            line = say(
+                "{side}: {calls}, {input} tokens in, {output} out, cost {cost}",
+                side=say(side),
+                calls=say_count(usage.calls, "call"),
+                input=_tokens(usage.input_tokens, usage),
+                output=_tokens(usage.output_tokens, usage),
+                cost=dollars(usage.cost, usage.unpriced_calls),
+            )
+            yield Text(line, "dim")
 
 
 def _tokens(tokens: int | None, usage: ModelUsage) -> str:
-    return DASH if tokens is None else f"{'at least ' if usage.unreported_calls else ''}{tokens:,}"
+    if tokens is None:
+        return DASH
+    return say("at least {value}", value=f"{tokens:,}") if usage.unreported_calls else f"{tokens:,}"

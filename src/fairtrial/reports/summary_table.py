@@ -19,7 +19,8 @@ from fairtrial.reports.numbers import DASH, dollars, format_estimate, interval, 
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.shown_criteria import informative
 from fairtrial.reports.spending import spending_rows
-from fairtrial.text.display import count, visible, visible_line
+from fairtrial.text.display import visible, visible_line
+from fairtrial.text.languages import say, say_count, say_reason
 
 MARKS = {
     Verdict.PASSED: ("✓", "green"),
@@ -134,7 +135,7 @@ def _judging(summary: Summary) -> Rows:
 
 def notes(summary: Summary) -> RenderableType:
     """Return the notes on the numbers of a run, a line for each."""
-    return Group(*(Text(visible(f"note: {note}"), "yellow") for note in summary.notes))
+    return Group(*(Text(visible(say("note: {note}", note=note)), "yellow") for note in summary.notes))
 
 
 def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableType:
@@ -145,30 +146,39 @@ def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableTyp
     mark, style = MARKS[summary.verdict]
     total = sum(summary.cases.values())
     counts = ", ".join(
-        count(n, verdict) if verdict == "error" else f"{n:,} {verdict}" for verdict, n in summary.cases.items()
+        say_count(n, verdict) if verdict == "error" else _count_verdict(n, verdict)
+        for verdict, n in summary.cases.items()
     )
-    seconds = "" if info.seconds is None else f" in {info.seconds:.1f} s"
-    reasons = f": {visible_line('; '.join(summary.reasons))}" if summary.reasons else ""
+    seconds = "" if info.seconds is None else say(" in {seconds} s", seconds=f"{info.seconds:.1f}")
+    reasons = f": {visible_line('; '.join(map(say_reason, summary.reasons)))}" if summary.reasons else ""
     # An interrupted run does not have a verdict yet, even if every attempt so far has passed.
     if info.finished is None:
         mark, style = MARKS[Verdict.UNSCORED]
-        lines = [Text.assemble((f"{mark} NOT FINISHED", f"bold {style}"), f", so far {summary.verdict}", reasons)]
+        so_far = say(", so far {verdict}", verdict=say(summary.verdict.value))
+        lines = [Text.assemble((f"{mark} {say('NOT FINISHED')}", f"bold {style}"), so_far, reasons)]
     else:
-        lines = [Text.assemble((f"{mark} {summary.verdict.upper()}", f"bold {style}"), reasons)]
+        lines = [Text.assemble((f"{mark} {say(summary.verdict.value).upper()}", f"bold {style}"), reasons)]
     if summary.invalid:
-        sides = ", ".join(f"{side} {n:,}" for side, n in summary.invalid.items())
-        notice = f"{sum(summary.invalid.values()):,} of {count(total, 'attempt')} invalid: {sides}"
-        lines.append(Text(f"{notice}; `{show}` lists them" if show else notice, "yellow"))
+        sides = ", ".join(f"{say(side)} {n:,}" for side, n in summary.invalid.items())
+        invalid, attempts = f"{sum(summary.invalid.values()):,}", say_count(total, "attempt")
+        notice = say("{n} of {attempts} invalid: {sides}", n=invalid, attempts=attempts, sides=sides)
+        lines.append(
+            Text(say("{text}; `{command}` lists them", text=notice, command=show) if show else notice, "yellow")
+        )
     methods = _methods(summary.criteria)
-    tail = f"{count(total, 'attempt')}{seconds}: {counts or 'none'}" + (f"  (intervals: {methods})" if methods else "")
-    lines.append(Text(tail, "dim"))
+    tail = f"{say_count(total, 'attempt')}{seconds}: {counts or say('none')}"
+    lines.append(Text(tail + (say("  (intervals: {methods})", methods=methods) if methods else ""), "dim"))
     if summary.attempt_rules:
-        cases = ", ".join(f"{n:,} {verdict}" for verdict, n in summary.case_verdicts.items())
+        cases = ", ".join(_count_verdict(n, verdict) for verdict, n in summary.case_verdicts.items())
         total_cases = sum(summary.case_verdicts.values())
-        rules = "; ".join(summary.attempt_rules)
-        lines.append(Text(f"{count(total_cases, 'case')}: {cases}  (needed: {rules})", "dim"))
+        needed = say("  (needed: {rules})", rules="; ".join(summary.attempt_rules))
+        lines.append(Text(f"{say_count(total_cases, 'case')}: {cases}{needed}", "dim"))
     decisions = [] if summary.decision is None else [gate_report(summary.decision)]
     return Group(*lines, *decisions)
+
+
+def _count_verdict(number: int, verdict: str) -> str:
+    return say("{n} {verdict}", n=f"{number:,}", verdict=say(verdict.replace("_", " ")))
 
 
 def _methods(criteria: Sequence[CriterionSummary]) -> str:

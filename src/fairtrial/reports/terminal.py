@@ -25,14 +25,14 @@ from fairtrial.reports.summary_table import MARKS, closing, notes, tables
 from fairtrial.reports.terminal_layout import Indented, marked_line
 from fairtrial.reports.transcript import Transcript
 from fairtrial.reports.transcript_lines import Line, fold_middle, transcript_lines
-from fairtrial.text.display import count, shorten, visible, visible_line
+from fairtrial.text.display import shorten, visible, visible_line
+from fairtrial.text.languages import say, say_count
 
 LISTED = 200
 """Up to this number of attempts, a report lists each of them. Of a larger run it lists those that did not pass."""
 DETAILED = 50
 """A report of a large run lists at most this number of attempts."""
 _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
-_IN_JSON = "--json FILE holds them all"
 
 
 def print_report(
@@ -65,14 +65,15 @@ def print_report(
             hidden += problems
             continue
         printed += problems
-        hint = f"`{show} {shlex.quote(visible_line(shown_case.results[0].title))}` shows them" if show else _IN_JSON
+        command = f"{show} {shlex.quote(visible_line(shown_case.results[0].title))}" if show else ""
+        hint = say("`{command}` shows them", command=command) if show else say("--json FILE holds them all")
         for line in _case_lines(shown_case, find_transcript, errors, verbose=verbose, full=full, hint=hint):
             console.print(line)
     for line in _frequent_errors(errors):
         console.print(line)
     if hidden:
-        hint = f"`{show} --all` lists them all" if show else _IN_JSON
-        console.print(Text(f"… and {hidden:,} more that did not pass; {hint}", "dim"))
+        hint = say("`{command}` lists them all", command=f"{show} --all") if show else say("--json FILE holds them all")
+        console.print(Text(say("… and {n} more that did not pass; {hint}", n=f"{hidden:,}", hint=hint), "dim"))
     console.print(tables(summary, calibrations))
     console.print(notes(summary))
     console.print(closing(info, summary, show=show))
@@ -97,7 +98,7 @@ def _case_lines(
             error = replace(result.failure, traceback="")
             errors[error] += 1
             if errors[error] > 1:
-                yield _head(result, *_remarks(result), ("  the same error", "dim"), several=several)
+                yield _head(result, *_remarks(result), (say("  the same error"), "dim"), several=several)
                 continue
         if verbose or (not is_green and result.verdict not in _GREEN):
             yield case(find_transcript(result), several=several, full=full, hint=hint)
@@ -110,15 +111,18 @@ def _frequent_errors(errors: Counter[Failure]) -> Iterator[RenderableType]:
     for error, number in errors.most_common():
         if number > 1:
             cause = shorten(visible_line(error.cause), 200)
-            yield Text(f"{count(number, 'attempt')} ended with the same error: {error.side}: {cause}", "magenta")
+            text = f"{say(error.side)}: {cause}"
+            attempts = say_count(number, "attempt")
+            yield Text(say("{attempts} ended with the same error: {error}", attempts=attempts, error=text), "magenta")
 
 
 def _case_head(attempts: CaseAttempts) -> RenderableType:
     """Return the line of a case with several attempts: its verdict, and the rule that made it."""
     verdict = attempts.verdict
-    counts = f"  {attempts.passed} of {count(len(attempts.results), 'attempt')} passed, needed: {attempts.rule}"
+    several = say_count(len(attempts.results), "attempt")
+    counts = say("  {n} of {attempts} passed, needed: {rule}", n=attempts.passed, attempts=several, rule=attempts.rule)
     name = (visible_line(attempts.results[0].title), "bold")
-    return marked_line(verdict, name, "  ", (verdict, MARKS[verdict][1]), (counts, "dim"))
+    return marked_line(verdict, name, "  ", (say(verdict.value), MARKS[verdict][1]), (counts, "dim"))
 
 
 def _has_remarks(result: CaseResult) -> bool:
@@ -169,10 +173,13 @@ def case(
     if result.failure is not None:
         # If the failure made the attempt invalid, its cause already stands among the invalidations.
         if result.failure.side not in {fault.side for fault in result.invalidations or ()}:
-            lines.append(Indented(4, Text(f"{result.failure.side}: {visible(result.failure.cause)}", "magenta")))
+            lines.append(Indented(4, Text(f"{say(result.failure.side)}: {visible(result.failure.cause)}", "magenta")))
         if everything and result.failure.traceback:
             lines.append(Indented(6, Text(visible(result.failure.traceback.rstrip()), "dim")))
-    lines += [Indented(4, Text(visible_line(f"warning: {warning}"), "yellow")) for warning in result.warnings]
+    lines += [
+        Indented(4, Text(visible_line(say("warning: {warning}", warning=warning)), "yellow"))
+        for warning in result.warnings
+    ]
     lines += [Indented(4, Text(visible(line), "dim")) for line in _injections(result.injections, everything=everything)]
     lines += _outcomes(transcript, everything=everything, criterion=criterion)
     conversation = transcript_lines(transcript, full=full)
@@ -215,9 +222,11 @@ def _conversation(lines: Iterable[Line]) -> Table:
 
 
 def _head(result: CaseResult, *notes: tuple[str, str], several: bool) -> RenderableType:
-    attempt = f"  attempt {result.attempt}" if several or result.attempt > 1 else ""
+    attempt = say("  attempt {n}", n=result.attempt) if several or result.attempt > 1 else ""
     name = (visible_line(result.title), "bold")
-    return marked_line(result.verdict, name, attempt, "  ", (result.verdict, MARKS[result.verdict][1]), *notes)
+    return marked_line(
+        result.verdict, name, attempt, "  ", (say(result.verdict.value), MARKS[result.verdict][1]), *notes
+    )
 
 
 def _injections(injections: Sequence[InvocationInjection], *, everything: bool) -> list[str]:
@@ -236,17 +245,17 @@ def _injections(injections: Sequence[InvocationInjection], *, everything: bool) 
 def _remarks(result: CaseResult) -> Iterator[tuple[str, str]]:
     """Yield the side at fault, "invalid" if an attempt says nothing about the agent, and the cap if it was reached."""
     if result.fault is not None:
-        yield f"  fault: {result.fault.side}", "dim" if result.fault.side == "agent" else "yellow"
+        yield say("  fault: {side}", side=say(result.fault.side)), "dim" if result.fault.side == "agent" else "yellow"
     elif result.invalidations:
-        yield "  invalid", "yellow"
+        yield say("  invalid"), "yellow"
     if result.ended_by == "cap":
-        yield "  (ended by the cap on invocations)", "dim"
+        yield say("  (ended by the cap on invocations)"), "dim"
 
 
 def _invalidations(result: CaseResult) -> Iterator[RenderableType]:
     for fault in result.invalidations or ():
         for text in fault.evidence:
-            yield Indented(4, Text(visible_line(f"{fault.side}: {text}"), "yellow"))
+            yield Indented(4, Text(visible_line(f"{say(fault.side)}: {text}"), "yellow"))
 
 
 def invalid(
@@ -261,12 +270,13 @@ def invalid(
     for result, several in attempts(results):
         if result.invalidations:
             if is_first:
-                yield Text("\ninvalid attempts, which say nothing about the agent until this is repaired", "bold")
+                title = say("\ninvalid attempts, which say nothing about the agent until this is repaired")
+                yield Text(title, "bold")
             is_first = False
             several_attempts = several or result.position in repeated
             yield Group(_head(result, several=several_attempts), *_invalidations(result))
     if hidden:
-        yield Text(f"… and {hidden:,} more invalid attempts; --all lists them all", "dim")
+        yield Text(say("… and {n} more invalid attempts; --all lists them all", n=f"{hidden:,}"), "dim")
 
 
 def _without_cause(outcome: Outcome, cause: str) -> Outcome:

@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from fairtrial.text.display import visible_line
+from fairtrial.text.languages import say
 
 _WIDTH = 120
 
@@ -38,4 +39,4 @@ def capture_text(show: Callable[[Console], object], width: int = _WIDTH) -> str:
 
 def signature_line(signature: str) -> Text:
     """Return the line that names everything that determines the numbers above it."""
-    return Text(visible_line(f"signature: {signature}"), "dim")
+    return Text(visible_line(say("signature: {signature}", signature=signature)), "dim")

@@ -13,6 +13,7 @@ from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, To
 from fairtrial.reports.numbers import quantity
 from fairtrial.reports.transcript import JudgedPart, Transcript, judged_parts
 from fairtrial.text.display import call, compact, fold
+from fairtrial.text.languages import say
 
 LONGEST = 600
 """A text of more characters is folded, unless everything is asked for."""
@@ -37,7 +38,8 @@ def transcript_lines(transcript: Transcript, *, full: bool = False) -> Iterator[
     if transcript.recording is None:
         return
     for line in _lines(transcript):
-        yield line if full else line._replace(text=fold(line.text, LONGEST))
+        own = line._replace(label=say(line.label)) if line.label else line
+        yield own if full else own._replace(text=fold(own.text, LONGEST))
 
 
 def fold_middle(lines: Iterable[Line], hint: str) -> list[Line]:
@@ -46,7 +48,7 @@ def fold_middle(lines: Iterable[Line], hint: str) -> list[Line]:
     if len(all_lines) <= _MOST_LINES:
         return all_lines
     last = _MOST_LINES - _FIRST_LINES - 1
-    note = Line("…", f"{len(all_lines) - _FIRST_LINES - last} more lines; {hint}", "dim")
+    note = Line("…", say("{n} more lines; {hint}", n=len(all_lines) - _FIRST_LINES - last, hint=hint), "dim")
     return [*all_lines[:_FIRST_LINES], note, *all_lines[-last:]]
 
 
@@ -56,14 +58,14 @@ def _lines(transcript: Transcript) -> Iterator[Line]:
     several = len(invocations) + len(transcript.missing) > 1
     for index, invocation in enumerate(invocations):
         if several:
-            yield Line("", f"invocation {index + 1}", "bold")
+            yield Line("", say("invocation {n}", n=index + 1), "bold")
         yield from _conversation_lines(invocation, _place(transcript, index))
         expected = transcript.expected(index)
         if expected is not None:
             yield from _make_expected(invocation, expected)
         yield from map(_make_judged, parts.pop(index, ()))
     for index, expected in enumerate(transcript.missing, len(invocations) + 1):
-        yield Line("", f"invocation {index}, which did not happen", "bold")
+        yield Line("", say("invocation {n}, which did not happen", n=index), "bold")
         yield Line("user", _text(expected.user))
         yield from _expectations(expected)
     if transcript.case is not None:
@@ -92,7 +94,7 @@ def _conversation_lines(invocation: Invocation, place: _Place) -> Iterator[Line]
     lines: list[tuple[int | StepKind, Line]] = [("user", Line("user", _text(invocation.user)))]
     lines += [(number, _step(step)) for number, step in enumerate(invocation.steps or (), 1)]
     reply = invocation.final_response
-    lines.append(("reply", Line("agent", "(no reply)", "dim") if reply is None else Line("agent", _text(reply))))
+    lines.append(("reply", Line("agent", say("(no reply)"), "dim") if reply is None else Line("agent", _text(reply))))
     for own, line in lines:
         yield line
         if own == place[0] and place[1] is not None:
@@ -114,7 +116,7 @@ def _step(step: Step) -> Line:
 
 def _text(message: Message) -> str:
     text = placeholder(message) if message.withheld else message.text
-    return " ".join(filter(None, (text, *map(_attachment, message.parts)))) or "(empty)"
+    return " ".join(filter(None, (text, *map(_attachment, message.parts)))) or say("(empty)")
 
 
 def _attachment(part: Part) -> str:
@@ -128,7 +130,7 @@ def _make_expected(actual: Invocation, expected: Invocation) -> Iterator[Line]:
     if not same_calls:
         yield from _expected_calls(expected)
     if not same_reply:
-        yield Line("expected", expected.reply or "(an empty reply)", "cyan")
+        yield Line("expected", expected.reply or say("(an empty reply)"), "cyan")
     same_items = [
         name
         for name, is_expected, is_same in (
@@ -138,7 +140,7 @@ def _make_expected(actual: Invocation, expected: Invocation) -> Iterator[Line]:
         if is_expected and is_same
     ]
     if same_items:
-        yield Line("expected", f"the same {' and '.join(same_items)}", "dim")
+        yield Line("expected", say(f"the same {' and '.join(same_items)}"), "dim")
 
 
 def _calls(invocation: Invocation) -> list[tuple[str, object]]:
@@ -156,7 +158,7 @@ def _expected_calls(expected: Invocation) -> Iterator[Line]:
     for step in expected.tool_calls:
         yield Line("expected", call(step.name, step.args), "cyan")
     if not expected.tool_calls:
-        yield Line("expected", "no calls", "cyan")
+        yield Line("expected", say("no calls"), "cyan")
 
 
 def _expected_overall(case: EvalCase) -> Iterator[Line]:
@@ -166,11 +168,11 @@ def _expected_overall(case: EvalCase) -> Iterator[Line]:
     for step in case.expected_calls or ():
         yield Line("expected", call(step.name, step.args), "cyan")
     if case.final_session_state is not None:
-        yield Line("expected", f"final state {compact(case.final_session_state)}", "cyan")
+        yield Line("expected", say("final state {state}", state=compact(case.final_session_state)), "cyan")
 
 
 def _failure(failure: Failure) -> Line:
-    return Line("error", f"{failure.side}: {failure.cause}", "magenta")
+    return Line("error", f"{say(failure.side)}: {failure.cause}", "magenta")
 
 
 def _make_judged(part: JudgedPart) -> Line:

@@ -72,8 +72,10 @@ class ViewerApp:
         return send_json(self._viewer.runs(text=values.get("q", ""), before=values.get("before", "")))
 
     def open(self, request: Request) -> Response:
-        """Return a run, or two runs with their comparison."""
-        return send_json(self._viewer.open(request.path_params["run"], request.query_params.get("base", "")))
+        """Return a run, or a base run and other runs with their comparisons."""
+        values = request.query_params
+        also = [own for own in values.get("also", "").split(",") if own]
+        return send_json(self._viewer.open(request.path_params["run"], values.get("base", ""), also))
 
     def cases(self, request: Request) -> Response:
         """Return the positions of the cases that a query finds."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
 from typing import get_args
 
 from fairtrial.analysis.comparison import NO_SLICES, Slices, compare_runs
@@ -111,6 +113,27 @@ def find_base_run(baseline: RunSource, store: str = DEFAULT_URL) -> Run | None:
     if isinstance(baseline, Run):
         return baseline
     return None if is_file(baseline) else reread(store, str(baseline))
+
+
+def write_compared_page(
+    path: Path,
+    runs: Sequence[RunSource],
+    comparisons: Sequence[Comparison],
+    options: CompareOptions = CompareOptions(),
+) -> list[str]:
+    """Write one HTML page about a base run and the runs that were compared with it. Return warnings.
+
+    Raises UsageError if a run is a file, which holds no conversations.
+    """
+    from fairtrial.reports.html import write_pages
+
+    stores = [options.base_store or options.store, *repeat(options.store, len(runs) - 1)]
+    stored_runs = [find_base_run(run, store) for run, store in zip(runs, stores, strict=True)]
+    for run, own in zip(runs, stored_runs, strict=True):
+        if own is None:
+            raise UsageError(f"--html needs runs of a store, got the file {run}")
+    with path.open("wb") as stream:
+        return write_pages(stream, [own for own in stored_runs if own is not None], comparisons=comparisons)
 
 
 def check_about(about: str) -> None:

@@ -20,6 +20,7 @@ from fairtrial.records.score import Score
 from fairtrial.records.state_delta import read_delta
 from fairtrial.reports.decisions.comparison_table import change_ends, format_signed
 from fairtrial.text.display import count, shorten
+from fairtrial.text.languages import ENGLISH, speaking
 
 _TOKENS, _SECONDS = "token_usage_v1", "invocation_duration_v1"
 _WITH, _WITHOUT, _OLD = "with", "without", "old"
@@ -27,6 +28,7 @@ _BASES = {_WITHOUT: "no skill", _OLD: "the old version", _WITH: "the present des
 _LONGEST_ASSERTION = 80
 
 
+@speaking(ENGLISH)
 def variant_notes(
     run: MeasuredRun,
     cases: Iterable[ExpectedCase],

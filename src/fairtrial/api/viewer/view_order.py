@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fairtrial.records.decoding import json_decoder
-from fairtrial.reports.views.view_rows import group_text, measure_seconds
+from fairtrial.reports.views.view_rows import find_reason, group_text, measure_seconds
 
 if TYPE_CHECKING:
     from fairtrial.api.viewer.view_index import RunIndex
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 SortKey = str | float | None
 """The value of a case in a column. A case without a value has None or an empty text."""
 
+KINDS = ("mode", "reason")
+"""The columns that name the kind of a failure. The most frequent kind comes first."""
+
+_GREEN = ("passed", "informational")
+_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _ATTENTION = ("failed", "error", "unscored", "passed", "informational")
 
 
@@ -45,6 +51,8 @@ def sort_keys(store: Store, run_id: str, index: RunIndex, column: str) -> Mappin
         }
     if column in ("name", "set"):
         return {position: name if column == "name" else key.eval_set for position, key, name in store.case_keys(run_id)}
+    if column == "reason":
+        return dict(_reasons(store, run_id, index))
     if column.startswith("c."):
         return store.mean_values(run_id, column[2:])
     if column.startswith("g."):
@@ -54,6 +62,15 @@ def sort_keys(store: Store, run_id: str, index: RunIndex, column: str) -> Mappin
     for position, value in _measure_usage(store, run_id, column):
         values[position].append(value)
     return {position: fmean(own) for position, own in values.items()}
+
+
+def _reasons(store: Store, run_id: str, index: RunIndex) -> Iterator[tuple[int, str]]:
+    """Yield the reasons of cases that did not pass, without their numbers, as the program of a page makes them."""
+    failed = [own for own in index.positions if any(mark.verdict not in _GREEN for mark in index.attempts_at(own))]
+    results = store.results(run_id, positions=failed)
+    for position, own in groupby(results, lambda result: result.position):
+        if reason := next(filter(None, map(find_reason, own)), ""):
+            yield position, _NUMBER.sub("#", reason)
 
 
 def _measure_usage(store: Store, run_id: str, column: str) -> Iterator[tuple[int, float]]:
@@ -76,11 +93,12 @@ def _measure_usage(store: Store, run_id: str, column: str) -> Iterator[tuple[int
                 yield position, sum(numbers)
 
 
-def arrange(positions: Sequence[int], keys: Mapping[int, SortKey], *, downwards: bool) -> list[int]:
+def arrange(positions: Sequence[int], keys: Mapping[int, SortKey], column: str, *, downwards: bool) -> list[int]:
     """Return positions in the order of their values. Those without a value come last, in the order that they had."""
     with_value = [position for position in positions if keys.get(position) not in (None, "")]
     without_value = [position for position in positions if keys.get(position) in (None, "")]
-    return sorted(with_value, key=lambda own: keys[own], reverse=downwards) + without_value  # type: ignore[arg-type,return-value]
+    counts = Counter(keys[position] for position in with_value) if column in KINDS else Counter()
+    return sorted(with_value, key=lambda own: (-counts[keys[own]], keys[own]), reverse=downwards) + without_value
 
 
 def group(positions: Sequence[int], keys: Mapping[int, SortKey]) -> list[tuple[SortKey, int]]:

@@ -37,6 +37,11 @@ class ViewedModes:
             return ()
         return {place for place, own in self._failed_places(run_id, change).items() if own.mode == number}
 
+    def find_modes(self, run_id: str, change: int) -> dict[int, int]:
+        """Return the failure modes of cases by their positions: of a case, that of its first attempt with a mode."""
+        places = sorted(self._failed_places(run_id, change).items(), reverse=True)
+        return {position: own.mode for (position, _), own in places if own.mode is not None}
+
     def find(self, run_id: str, change: int, place: _Place) -> FailedAttempt | None:
         """Return where an attempt went wrong, or None if it did not fail."""
         return self._failed_places(run_id, change).get(place)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from fairtrial.api.decisions.comparing import compare
+from fairtrial.api.decisions.comparing import CompareOptions, compare_all
 from fairtrial.api.failure_modes.mode_board import ModeBoard
 from fairtrial.api.labels.label_agreement import agreement_view
 from fairtrial.api.labels.label_desk import LabelDesk
@@ -26,7 +26,7 @@ from fairtrial.api.viewer.view_index import (
     called_tools,
     places_of_tool,
 )
-from fairtrial.api.viewer.view_order import arrange, group, sort_keys
+from fairtrial.api.viewer.view_order import SortKey, arrange, group, sort_keys
 from fairtrial.api.viewer.viewed_modes import ViewedModes
 from fairtrial.errors import UsageError
 from fairtrial.records.attack_report import AttackReport
@@ -46,6 +46,8 @@ from fairtrial.system.unreadable_rows import EXPLANATION
 
 MOST_ROWS = 200
 """The largest number of rows in a request."""
+MOST_COMPARED = 8
+"""The number of runs that are compared with a base run at once."""
 _MOST_CHANGED = 500
 _RUNS = 50
 _CACHED = 64
@@ -120,17 +122,21 @@ class StoreViewer:
         """Return the run whose id starts with a text. Raises UsageError unless exactly one run matches."""
         return self.store.run(run_id)
 
-    def open(self, run_id: str, base: str = "") -> shapes.OpenedRuns:
-        """Return a run, or a base run and a run with their comparison."""
+    def open(self, run_id: str, base: str = "", also: Sequence[str] = ()) -> shapes.OpenedRuns:
+        """Return a run, or a base run and a run with their comparison, and `also` further runs with theirs."""
+        if len(also) > MOST_COMPARED:
+            raise UsageError(f"at most {MOST_COMPARED} runs are compared with a base run, got {len(also)}")
         info = self.store.run(run_id)
         index = self._index(info.id)
         self._searches.prepare(info.id, index.change)
-        views = [self._view(info)]
-        comparison, problem = None, ""
-        if base:
-            views.insert(0, self._view(self.store.run(base)))
-            comparison, problem = self._comparison(views[0].id, info.id)
-        return shapes.OpenedRuns(views, index.change, comparison, problem)
+        if not base:
+            return shapes.OpenedRuns([self._view(info)], index.change)
+        base_id = self.store.run(base).id
+        candidate_ids = {self.store.run(own).id for own in also} - {base_id, info.id}
+        candidates = (*sorted(candidate_ids), info.id)
+        comparisons, problem = self._comparisons(base_id, candidates)
+        views = [self._view(self.store.run(own)) for own in (base_id, *candidates)]
+        return shapes.OpenedRuns(views, index.change, comparisons, problem)
 
     def _view(self, info: RunInfo, *, in_short: bool = False) -> shapes.RunView:
         index = self._index(info.id)
@@ -219,10 +225,15 @@ class StoreViewer:
         if not column:
             return shapes.FoundCases(found)
         keys = self._find_cached(
-            ("sort", info.id, index.change, column), lambda: sort_keys(self.store, info.id, index, column)
+            ("sort", info.id, index.change, column), lambda: self._sort_keys(info.id, index, column)
         )
-        found = arrange(found, keys, downwards=query.sort.startswith("-"))
+        found = arrange(found, keys, column, downwards=query.sort.startswith("-"))
         return shapes.FoundCases(found, group(found, keys) if query.group else [])
+
+    def _sort_keys(self, run_id: str, index: RunIndex, column: str) -> Mapping[int, SortKey]:
+        if column == "mode":
+            return self._modes.find_modes(run_id, index.change)
+        return sort_keys(self.store, run_id, index, column)
 
     def _tool_places(self, run_id: str, change: int, tool: str) -> Collection[tuple[int, int]]:
         return self._find_cached(("tool", run_id, change, tool), lambda: set(places_of_tool(self.store, run_id, tool)))
@@ -291,25 +302,29 @@ class StoreViewer:
         """Return how far the people who labelled a run agree, with each other and with its judges."""
         return agreement_view(self.stored_run(run_id), self.store)
 
-    # Two runs
+    # Several runs
 
-    def _comparison(self, base: str, run_id: str) -> tuple[shapes.ComparisonView | None, str]:
-        if base == run_id:
-            return None, "a run cannot be compared with itself"
-        key = ("comparison", base, run_id, self._index(base).change, self._index(run_id).change)
+    def _comparisons(self, base: str, run_ids: Sequence[str]) -> tuple[list[shapes.ComparisonView], str]:
+        """Return the comparisons of runs with a base run, or the reason why there are none."""
+        if base in run_ids:
+            return [], "a run cannot be compared with itself"
+        key = ("comparison", *((own, self._index(own).change) for own in (base, *run_ids)))
 
-        def compute() -> tuple[shapes.ComparisonView | None, str]:
+        def compute() -> tuple[list[shapes.ComparisonView], str]:
+            base_run, *candidates = map(self.stored_run, (base, *run_ids))
             try:
-                comparison = compare(*map(self.stored_run, (base, run_id)), store=self.url)
+                comparisons = compare_all(base_run, candidates, CompareOptions(store=self.url))
             except UsageError as error:
-                return None, str(error)
-            return comparison_view(comparison, self._compared_rows(base), self._compared_rows(run_id)), ""
+                return [], str(error)
+            rows = self._compared_rows(base)
+            pairs = zip(comparisons, run_ids, strict=True)
+            return [comparison_view(compared, rows, self._compared_rows(run_id)) for compared, run_id in pairs], ""
 
         return self._find_cached(key, compute)
 
     def _changed_positions(self, base: str, run_id: str) -> Collection[int]:
-        comparison, _ = self._comparison(self.store.run(base).id, run_id)
-        cases = () if comparison is None else comparison.cases
+        comparisons, _ = self._comparisons(self.store.run(base).id, [run_id])
+        cases = [case for own in comparisons for case in own.cases]
         return {case.candidate for case in cases if case.change != "same" and case.candidate is not None}
 
     def _compared_rows(self, run_id: str) -> list[ComparedRow]:

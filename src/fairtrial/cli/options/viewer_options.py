@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import click
 
+from fairtrial.cli.headed_command import language_option
 from fairtrial.cli.options import flags
 from fairtrial.errors import UsageError, lacks_extra
 
@@ -26,11 +27,7 @@ _OPTIONS = (
         help="The secret in the address. Default: a new one.",
     ),
     click.option("--no-open", is_flag=True, help="Open no browser."),
-    click.option(
-        "--lang",
-        type=click.Choice(["en", "ko", "ja", "zh-TW", "zh-CN"]),
-        help="The language of the pages. Default: the language of the browser.",
-    ),
+    language_option("The language of the pages. Default: the language of the browser.", "lang"),
 )
 
 

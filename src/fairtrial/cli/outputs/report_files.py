@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairtrial import api
-from fairtrial.cli.headed_command import Decorator, under
+from fairtrial.cli.headed_command import Decorator, language_option, under
 from fairtrial.cli.outputs.output_files import FileToWrite, refuse_overwriting
 from fairtrial.errors import UsageError
 
@@ -30,11 +30,8 @@ _OPTIONS = (
         type=click.Choice(["all", "failed", "none"]),
         help="The conversations in the HTML report. Default: all up to 50 MB, else those that did not pass.",
     ),
-    click.option(
-        "--lang",
-        "language",
-        type=click.Choice(["en", "ko", "ja", "zh-TW", "zh-CN"]),
-        help="The language of the HTML report. Default: the language of the browser.",
+    language_option(
+        "The language of the terminal and of the HTML report. Default: the locale, and the language of the browser."
     ),
 )
 

@@ -13,7 +13,8 @@ from fairtrial.reports.decisions.pass_k_table import pass_k_rows
 from fairtrial.reports.numbers import DASH, digits_of_change, interval, number, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.terminal_text import signature_line
-from fairtrial.text.display import count, visible_line
+from fairtrial.text.display import visible_line
+from fairtrial.text.languages import say, say_count
 
 _MOST = 20
 _NAMES = 10
@@ -24,14 +25,12 @@ def comparison_report(comparison: Comparison) -> RenderableType:
     """Return the table of a comparison, and below it everything that limits what the table says."""
     base, candidate = comparison.runs
     pairs = comparison.pairs
-    attempts = pairs.attempts[0] if pairs.attempts[0] == pairs.attempts[1] else " and ".join(pairs.attempts)
-    about = "about cases like these" if comparison.about == "cases-like-these" else "about these cases"
     cases = cases_in_clusters(pairs.cases, pairs.clusters)
-    title = f"base {base.id}  candidate {candidate.id}"
+    title = say("base {base}  candidate {candidate}", base=base.id, candidate=candidate.id)
     lines: list[RenderableType] = [
         Text(visible_line(title), "bold"),
-        Text(visible_line(f"{cases}, {attempts} {_plural('attempt', attempts)} each, {about}")),
-        *(Text(visible_line(f"warning: {warning}"), "yellow") for warning in comparison.warnings),
+        Text(visible_line(_reach(comparison, cases))),
+        *(Text(visible_line(say("warning: {warning}", warning=warning)), "yellow") for warning in comparison.warnings),
         Text(""),
         _rows(comparison),
         Text(""),
@@ -46,8 +45,15 @@ def comparison_report(comparison: Comparison) -> RenderableType:
     return Group(*lines)
 
 
-def _plural(noun: str, number: str) -> str:
-    return noun if number == "1" else f"{noun}s"
+def _reach(comparison: Comparison, cases: str) -> str:
+    """Return how many cases and attempts were compared, and what the comparison is about."""
+    base, candidate = comparison.pairs.attempts
+    attempts = base if base == candidate else f"{base} and {candidate}"
+    is_sample = comparison.about == "cases-like-these"
+    about = say("about cases like these") if is_sample else say("about these cases")
+    if attempts == "1":
+        return say("{cases}, 1 attempt each, {about}", cases=cases, about=about)
+    return say("{cases}, {attempts} attempts each, {about}", cases=cases, attempts=attempts, about=about)
 
 
 def _change_cells(row: ComparedMeasure, comparison: Comparison) -> tuple[str, ...]:
@@ -100,7 +106,7 @@ def format_signed(row: ComparedMeasure, value: float | None) -> str:
 
 def points(value: float, least: int = 0) -> str:
     """Return a difference of rates in percentage points."""
-    return f"{rate(value, least).removesuffix(' %')} points"
+    return say("{value} points", value=rate(value, least).removesuffix(" %"))
 
 
 def change_ends(row: ComparedMeasure) -> str:
@@ -109,7 +115,8 @@ def change_ends(row: ComparedMeasure) -> str:
         return ""
     ends = interval(Estimate(row.difference, row.low, row.high), percent=row.is_rate).replace(" %", "").split(" … ")
     low, high = (f"{'+' if end > 0 else ''}{text}" for end, text in zip((row.low, row.high), ends, strict=True))
-    return f"{low} … {high} points" if row.is_rate else f"{low} … {with_unit(row.measure, high)}"
+    ending = say("{value} points", value=high) if row.is_rate else with_unit(row.measure, high)
+    return f"{low} … {ending}"
 
 
 def _digits(row: ComparedMeasure) -> int:
@@ -136,10 +143,11 @@ def p_value(p: float) -> str:
 def verdict_text(row: ComparedMeasure, margin: float | None) -> str:
     """Return the verdict on a measure, empty if there is none."""
     if row.verdict == "equal within the margin":
-        return f"equal within {points(margin) if row.is_rate and margin is not None else number(margin)}"
+        text = points(margin) if row.is_rate and margin is not None else number(margin)
+        return say("equal within {margin}", margin=text)
     if row.verdict is None and not row.comparable:
-        return "not comparable"
-    return row.verdict or ""
+        return say("not comparable")
+    return say(row.verdict or "")
 
 
 def _judges(comparison: Comparison) -> Iterator[Text]:
@@ -157,9 +165,12 @@ def limits(comparison: Comparison) -> Iterator[Text]:
     first = comparison.rows[0]
     if first.detectable is not None:
         yield Text(
-            f"This comparison would have shown a difference of {points(first.detectable)} in cases (power 80 %)."
+            say(
+                "This comparison would have shown a difference of {value} in cases (power 80 %).",
+                value=points(first.detectable),
+            )
             if first.detectable <= 1
-            else "These are too few cases to show any difference in cases (power 80 %)."
+            else say("These are too few cases to show any difference in cases (power 80 %).")
         )
     for row in informative(comparison):
         if row.why:
@@ -169,17 +180,19 @@ def limits(comparison: Comparison) -> Iterator[Text]:
         f"{row.measure} {row.missing[0]:,} / {row.missing[1]:,}" for row in informative(comparison) if any(row.missing)
     ]
     if missing:
-        yield Text(visible_line(f"attempts without a value (base / candidate): {', '.join(missing)}"), "yellow")
+        text = say("attempts without a value (base / candidate): {measures}", measures=", ".join(missing))
+        yield Text(visible_line(text), "yellow")
     yield from other_cases(comparison.pairs)
     methods = [row.method for row in comparison.rows if row.method]
     several = _family(comparison)
-    star = f"; * Holm over {several} p values, which widens their intervals" if several > 1 else ""
+    star = say("; * Holm over {n} p values, which widens their intervals", n=several) if several > 1 else ""
     yield Text(visible_line(f"{'; '.join(dict.fromkeys(methods))}{star}"), "dim")
 
 
 def cases_in_clusters(cases: int, clusters: int | None) -> str:
     """Return a number of cases, and in how many clusters they are: `30 cases in 10 clusters`."""
-    return count(cases, "case") + ("" if clusters is None else f" in {count(clusters, 'cluster')}")
+    own = say_count(cases, "case")
+    return own if clusters is None else say("{cases} in {clusters}", cases=own, clusters=say_count(clusters, "cluster"))
 
 
 def other_cases(pairs: Pairs, only_base: str = "only in the base") -> Iterator[Text]:
@@ -191,21 +204,30 @@ def other_cases(pairs: Pairs, only_base: str = "only in the base") -> Iterator[T
         ("left out, because the id occurs several times", pairs.ambiguous),
     ):
         if names:
-            yield Text(visible_line(f"{problem}: {_first_names(names)}"), "yellow")
+            yield Text(visible_line(f"{say(problem)}: {_first_names(names)}"), "yellow")
 
 
 def sentences(comparison: Comparison) -> Iterator[str]:
     """Yield the comparison in plain words, and the question that would fit better."""
     row = comparison.rows[0]
     if row.verdict in ("better", "worse"):
-        more = "more" if row.verdict == "better" else "less"
-        yield f"The candidate passes {more} often: by {format_signed(row, row.difference)} ({change_ends(row)})."
+        change, ends = format_signed(row, row.difference), change_ends(row)
+        if row.verdict == "better":
+            yield say("The candidate passes more often: by {change} ({ends}).", change=change, ends=ends)
+        else:
+            yield say("The candidate passes less often: by {change} ({ends}).", change=change, ends=ends)
     elif row.verdict is not None and row.low is not None and row.high is not None:
         worse, better = points(abs(min(0.0, row.low))), points(max(0.0, row.high))
-        yield f"Neither run is shown to be better: the candidate may be worse by {worse} and better by {better}."
+        yield say(
+            "Neither run is shown to be better: the candidate may be worse by {worse} and better by {better}.",
+            worse=worse,
+            better=better,
+        )
     # There is pass^2 only if every case has two attempts.
     if comparison.about == "cases-like-these" and all(table and table[-1].k > 1 for table in comparison.pass_k):
-        yield "Every case was repeated: --about these-cases asks about exactly these cases, and needs fewer attempts."
+        yield say(
+            "Every case was repeated: --about these-cases asks about exactly these cases, and needs fewer attempts."
+        )
 
 
 def _slices(comparison: Comparison) -> Iterator[RenderableType]:
@@ -227,7 +249,10 @@ def _slices(comparison: Comparison) -> Iterator[RenderableType]:
     yield Text("")
     yield rows
     yield Text(
-        f"* Holm over {count(family, 'p value')}: chance calls any slice better or worse 5 times in 100 at most."
+        say(
+            "* Holm over {values}: chance calls any slice better or worse 5 times in 100 at most.",
+            values=say_count(family, "p value"),
+        )
     )
 
 
@@ -238,7 +263,9 @@ def _family(comparison: Comparison) -> int:
 
 def _first_names(names: Sequence[str]) -> str:
     first_names = ", ".join(names[:_NAMES])
-    return f"{first_names} … and {len(names) - _NAMES:,} more" if len(names) > _NAMES else first_names
+    if len(names) <= _NAMES:
+        return first_names
+    return say("{names} … and {n} more", names=first_names, n=f"{len(names) - _NAMES:,}")
 
 
 def _moves(moves: Sequence[Move]) -> Iterator[Text]:
@@ -246,12 +273,14 @@ def _moves(moves: Sequence[Move]) -> Iterator[Text]:
     for flip, style in (("broken", "red"), ("fixed", "green")):
         names = [move.case for move in moves if move.flipped == flip]
         if names:
-            yield Text(visible_line(f"{flip}: {_first_names(names)}"), style)
+            yield Text(visible_line(f"{say(flip)}: {_first_names(names)}"), style)
     partly = [move for move in moves if move.flipped is None]
     if partly:
         texts = [f"{move.case} {_share(move.base)} -> {_share(move.candidate)}" for move in partly[:_MOST]]
-        more = f" … and {len(partly) - _MOST:,} more" if len(partly) > _MOST else ""
-        yield Text(visible_line(f"moved: {', '.join(texts)}{more}"))
+        cases_text = ", ".join(texts)
+        if len(partly) > _MOST:
+            cases_text = say("{names} … and {n} more", names=cases_text, n=f"{len(partly) - _MOST:,}")
+        yield Text(visible_line(say("moved: {cases}", cases=cases_text)))
 
 
 def _share(counts: tuple[int, int]) -> str:

@@ -16,7 +16,8 @@ from fairtrial.reports.judges.judge_states import bias
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import DASH, against, interval, rate
 from fairtrial.reports.terminal_text import signature_line
-from fairtrial.text.display import count, visible_line
+from fairtrial.text.display import visible_line
+from fairtrial.text.languages import ENGLISH, say, say_count, speaking
 
 _LINE_LENGTH = 500
 _IF = "with a power of 80 %, if the estimate stays"
@@ -26,22 +27,25 @@ _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "undecided": ("?
 
 def gate_report(decision: GateDecision) -> RenderableType:
     """Return a line for each claim, and the verdict of all claims if there are several."""
-    lines = [Text(visible_line(f"warning: {warning}"), "yellow") for warning in decision.warnings]
+    lines = [Text(visible_line(say("warning: {warning}", warning=own)), "yellow") for own in decision.warnings]
     for claim in decision.claims:
         mark, style = _MARKS[claim.verdict]
-        lines.append(Text.assemble((f"{mark} {claim.verdict.upper()}", f"bold {style}"), f": {_line(decision, claim)}"))
+        lines.append(
+            Text.assemble((f"{mark} {say(claim.verdict).upper()}", f"bold {style}"), f": {_line(decision, claim)}")
+        )
         lines.append(Text(f"  {_meaning(claim)}", "dim"))
         lines += [Text(f"  {sentence}", "yellow") for sentence in _judges(claim)]
     lines += _population(decision)
     if len(decision.claims) > 1 or decision.warnings:
         mark, style = _MARKS[decision.verdict]
-        lines.append(Text(f"{mark} {decision.verdict.upper()}", f"bold {style}"))
+        lines.append(Text(f"{mark} {say(decision.verdict).upper()}", f"bold {style}"))
     if decision.attempts_saved is not None:
         lines.append(Text(_effort(decision)))
     lines.append(signature_line(decision.signature))
     return Group(*lines)
 
 
+@speaking(ENGLISH)
 def gate_markdown(decision: GateDecision) -> str:
     """Return a decision as Markdown, for a comment on a pull request."""
     base = f" against {code_span(decision.runs[0].id)}" if len(decision.runs) > 1 else ""
@@ -58,12 +62,14 @@ def gate_markdown(decision: GateDecision) -> str:
 def _line(decision: GateDecision, claim: ClaimDecision) -> str:
     """Return a claim with its numbers, and why it is undecided."""
     base = decision.runs[0].id if len(decision.runs) > 1 else ""
-    about = f" on these {count(decision.runs[-1].cases, 'case')}" if decision.about == "these-cases" else ""
-    if not about and decision.runs[-1].clusters is not None:
-        about = f" by {cases_in_clusters(decision.runs[-1].cases, decision.runs[-1].clusters)}"
+    run = decision.runs[-1]
+    about = say(" on these {cases}", cases=say_count(run.cases, "case")) if decision.about == "these-cases" else ""
+    if not about and run.clusters is not None:
+        about = say(" by {cases}", cases=cases_in_clusters(run.cases, run.clusters))
     population = ""
     if claim.shared_cases and claim.claim != "at_least" and decision.pairs is not None:
-        population = f" on the {count(decision.pairs.cases, 'case')} that both runs hold unchanged"
+        cases = say_count(decision.pairs.cases, "case")
+        population = say(" on the {cases} that both runs hold unchanged", cases=cases)
     return visible_line(f"{claim_text(claim, base)}{population or about} ({_numbers(claim)}){_remark(claim)}")
 
 
@@ -107,11 +113,12 @@ def _ends(estimate: IntervalEstimate) -> tuple[float | None, float | None, float
 
 def claim_text(claim: ClaimDecision, base: str = "") -> str:
     """Return a claim in words: `cases at least 80 %`."""
-    limit = _limit(claim)
     if claim.claim == "at_least":
-        return f"{claim.measure} at {'most' if claim.lower_is_better else 'least'} {limit}"
-    direction = "not worse by more than" if claim.claim == "not_worse_by" else "better by more than"
-    return f"{claim.measure} {direction} {limit}{f' than {base}' if base else ''}"
+        text = "{measure} at most {limit}" if claim.lower_is_better else "{measure} at least {limit}"
+    else:
+        direction = "not worse by more than" if claim.claim == "not_worse_by" else "better by more than"
+        text = f"{{measure}} {direction} {{limit}}{' than {base}' if base else ''}"
+    return say(text, measure=say(claim.measure), limit=_limit(claim), base=base)
 
 
 def _value(claim: ClaimDecision, value: float | None) -> str:
@@ -128,7 +135,7 @@ def _limit(claim: ClaimDecision) -> str:
 
 def _size(claim: ClaimDecision, difference: float) -> str:
     text = _value(claim, abs(difference))
-    return f"{text.removesuffix(' %')} points" if claim.is_rate else text
+    return say("{value} points", value=text.removesuffix(" %")) if claim.is_rate else text
 
 
 def _add_sign(claim: ClaimDecision, value: float | None) -> str:
@@ -140,17 +147,23 @@ def _add_sign(claim: ClaimDecision, value: float | None) -> str:
 def _numbers(claim: ClaimDecision) -> str:
     if claim.evidence is not None and claim.evidence_against is not None:
         needed = 1 / claim.alpha
-        side, value = ("for", claim.evidence) if claim.verdict != "failed" else ("against", claim.evidence_against)
-        return f"evidence {side} it {_odds(value)} : 1, needs {_odds(needed)} : 1"
+        if claim.verdict == "failed":
+            text, value = "evidence against it {value} : 1, needs {needed} : 1", claim.evidence_against
+        else:
+            text, value = "evidence for it {value} : 1, needs {needed} : 1", claim.evidence
+        return say(text, value=_odds(value), needed=_odds(needed))
     if claim.estimate is None:
-        return "no value"
+        return say("no value")
     show = _value if claim.claim == "at_least" else _add_sign
-    label = "" if claim.claim == "at_least" else "difference "
-    estimate = f"{label}{show(claim, claim.estimate)}"
+    estimate = show(claim, claim.estimate)
+    if claim.claim != "at_least":
+        estimate = say("difference {value}", value=estimate)
     if claim.verdict == "undecided":
         return f"{estimate}, {show(claim, claim.low)} … {show(claim, claim.high)}"
     is_upper = (claim.verdict == "failed") != claim.lower_is_better
-    return f"{estimate}, {'at most' if is_upper else 'at least'} {show(claim, claim.high if is_upper else claim.low)}"
+    if is_upper:
+        return say("{estimate}, at most {end}", estimate=estimate, end=show(claim, claim.high))
+    return say("{estimate}, at least {end}", estimate=estimate, end=show(claim, claim.low))
 
 
 def _odds(value: float) -> str:
@@ -160,23 +173,24 @@ def _odds(value: float) -> str:
 def _remark(claim: ClaimDecision) -> str:
     parts = [f": {claim.why}" if claim.why else ""]
     if claim.needed is not None and claim.needed.cases is not None:
-        cases = count(claim.needed.cases, "case")
-        parts.append(f"; about {cases} like these would decide it {_IF}")
+        cases = say_count(claim.needed.cases, "case")
+        parts.append(say(f"; about {{cases}} like these would decide it {_IF}", cases=cases))
     if claim.needed is not None and claim.needed.attempts is not None:
-        attempts = count(claim.needed.attempts, "attempt")
-        parts.append(f"; about {attempts} of each case would decide it {_IF}")
+        attempts = say_count(claim.needed.attempts, "attempt")
+        parts.append(say(f"; about {{attempts}} of each case would decide it {_IF}", attempts=attempts))
     return "".join(parts)
 
 
 def _meaning(claim: ClaimDecision) -> str:
     """Return the promise of the gate in a sentence."""
-    seer = "" if claim.seen_by is None else f", as {_SEERS[claim.seen_by]}"
-    limit, share = _limit(claim), f"{100 * claim.alpha:.2g} times in 100{seer}"
+    share = say("{n} times in 100", n=f"{100 * claim.alpha:.2g}")
+    if claim.seen_by is not None:
+        share = say(f"{{share}}, as {_SEERS[claim.seen_by]}", share=share)
     if claim.claim == "at_least":
-        side = "more" if claim.lower_is_better else "less"
-        return f"An agent with {side} than {limit} passes this gate at most {share}."
-    side = "worse by" if claim.claim == "not_worse_by" else "better by less than"
-    return f"An agent that is {side} {limit} passes this gate at most {share}."
+        agent = "with more than" if claim.lower_is_better else "with less than"
+    else:
+        agent = "that is worse by" if claim.claim == "not_worse_by" else "that is better by less than"
+    return say(f"An agent {agent} {{limit}} passes this gate at most {{share}}.", limit=_limit(claim), share=share)
 
 
 def _effort(decision: GateDecision) -> str:
@@ -185,6 +199,9 @@ def _effort(decision: GateDecision) -> str:
     cases = decision.runs[-1].cases
     most = waves + (decision.attempts_saved or 0) // max(1, cases)
     if undecided:
-        return f"undecided after {waves} of at most {count(most, 'attempt')} of each case"
-    saved = f"; {count(decision.attempts_saved or 0, 'attempt')} saved"
-    return f"decided after {waves} of at most {count(most, 'attempt')} of {count(cases, 'case')}{saved}"
+        text = "undecided after {waves} of at most {attempts} of each case"
+        return say(text, waves=waves, attempts=say_count(most, "attempt"))
+    text = "decided after {waves} of at most {attempts} of {cases}"
+    decided = say(text, waves=waves, attempts=say_count(most, "attempt"), cases=say_count(cases, "case"))
+    saved = say_count(decision.attempts_saved or 0, "attempt")
+    return say("{text}; {attempts} saved", text=decided, attempts=saved)

@@ -18,12 +18,14 @@ from fairtrial.reports.decisions.comparison_table import (
 )
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import DASH
+from fairtrial.text.languages import ENGLISH, speaking
 
 _NAMES = 20
 _LINES = 30
 _LINE_LENGTH = 500
 
 
+@speaking(ENGLISH)
 def comparison_markdown(comparison: Comparison) -> str:
     """Return a comparison: its measures with their differences, the cases that broke, and everything left out."""
     base, candidate = comparison.runs

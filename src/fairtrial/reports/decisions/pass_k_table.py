@@ -8,11 +8,20 @@ from fairtrial.records.run_comparison import IntervalEstimate, PassK
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, format_estimate, interval
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.text.languages import say
 
 
 def pass_k_rows(table: Sequence[PassK], title: str = "") -> Rows:
     """Return pass^k and pass@k with their intervals."""
-    rows = Rows((f"{title} attempts".strip(), "all pass (pass^k)", INTERVAL, "any passes (pass@k)", INTERVAL))
+    rows = Rows(
+        (
+            say("{name} attempts", name=say(title)) if title else "attempts",
+            "all pass (pass^k)",
+            INTERVAL,
+            "any passes (pass@k)",
+            INTERVAL,
+        )
+    )
     for entry in table:
         cells = [text for estimate in (entry.pass_hat, entry.pass_at) for text in _estimate(estimate)]
         rows.add(str(entry.k), *cells)

@@ -84,7 +84,8 @@ class StepView(ViewShape, frozen=True):
 class InvocationView(ViewShape, frozen=True):
     """A user's message and everything until the reply. `steps` is null if they were not recorded, or not expected.
 
-    `agents` are indexes of the run's agents.
+    `agents` are indexes of the run's agents. `cost` is the price of its model calls in US dollars by the price list of
+    genai-prices, and null if a model, its tokens or its price is unknown.
     """
 
     user: StepView | None = None
@@ -93,6 +94,7 @@ class InvocationView(ViewShape, frozen=True):
     usages: list[Usage] = []
     durations: Durations | None = None
     agents: list[int] = []
+    cost: float | None = None
 
 
 class ExpectedView(ViewShape, frozen=True):

@@ -9,6 +9,7 @@ from math import isinf
 from msgspec.structs import asdict
 
 from fairtrial.judge.ballot_costs import collect_ballot_ids
+from fairtrial.llm.listed_prices import sum_prices
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot, Vote
 from fairtrial.records.case import EvalCase
@@ -174,6 +175,7 @@ def invocation_view(invocation: Invocation, agents: AgentIndex) -> shapes.Invoca
         usages=list(invocation.usages or ()),
         durations=invocation.durations,
         agents=[] if about is None else [agents.place(agent) for agent in about.agents],
+        cost=sum_prices(invocation.all_usages or ()),
     )
 
 

@@ -59,7 +59,7 @@ class RowBuilder:
         if not self._attempts:
             return
         first = self._attempts[0]
-        reasons = (_reason(parts.result)[:_REASON] for parts in self._attempts)
+        reasons = (find_reason(parts.result) for parts in self._attempts)
         self.cases += 1
         groups = _groups(first)
         self.groups |= dict.fromkeys(groups)
@@ -179,14 +179,14 @@ def _query(parts: AttemptParts) -> str:
     return text
 
 
-def _reason(result: CaseResult) -> str:
-    """Return why an attempt did not pass: its failure, or the first reason of a criterion that failed."""
+def find_reason(result: CaseResult) -> str:
+    """Return the beginning of why an attempt did not pass: its failure, or the first reason of a failed criterion."""
     if result.failure is not None:
-        return result.failure.cause
+        return result.failure.cause[:_REASON]
     for wanted in _FAILING:
         for outcome in result.outcomes:
             if outcome.verdict is wanted:
-                return _first_reason(outcome.score).partition("\n")[0]
+                return _first_reason(outcome.score).partition("\n")[0][:_REASON]
     return ""
 
 

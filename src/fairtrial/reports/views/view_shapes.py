@@ -188,11 +188,14 @@ class ComparisonView(ViewShape, frozen=True):
 
 
 class PageView(ViewShape, frozen=True):
-    """Everything that a page knows before it opens an attempt: its runs, their cases, and their comparison."""
+    """Everything that a page knows before it opens an attempt: its runs, their cases, and their comparisons.
+
+    The base of all comparisons is the first run.
+    """
 
     runs: list[RunView]
     cases: list[list[CaseRow]]
-    comparison: ComparisonView | None = None
+    comparisons: list[ComparisonView] = []
     language: str = ""
 
 
@@ -236,14 +239,14 @@ class RunListView(ViewShape, frozen=True):
 
 
 class OpenedRuns(ViewShape, frozen=True):
-    """A run, or a base run and a run that is compared with it. `problem` says why two runs cannot be compared.
+    """A run, or a base run and the runs that are compared with it. `problem` says why they cannot be compared.
 
     `change` is the number of the last change of the last run.
     """
 
     runs: list[RunView]
     change: int
-    comparison: ComparisonView | None = None
+    comparisons: list[ComparisonView] = []
     problem: str = ""
 
 

@@ -1,0 +1,82 @@
+"""The language of what a terminal shows. English texts are the keys of the tables of the other languages.
+
+The words of pages, for example of verdicts, come from the tables of the pages.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from fairtrial.text.display import count
+
+LANGUAGES = ("en", "ko", "ja", "zh-TW", "zh-CN")
+ENGLISH = "en"
+_TRADITIONAL = re.compile(r"hant|tw|hk|mo")
+_COUNTED = re.compile(r"(\d+) cases? (.+)")
+_PLACE = re.compile(r"\{(\w+)\}")
+_language = ContextVar("fairtrial_language", default=ENGLISH)
+
+
+def locale_language(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the language of a locale, by the variables of POSIX. A locale of another language is read as English."""
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    locale = next((value for name in names if (value := environment.get(name))), "").lower()
+    if locale.startswith("zh"):
+        return "zh-TW" if _TRADITIONAL.search(locale) else "zh-CN"
+    return next((own for own in ("ko", "ja") if locale.startswith(own)), ENGLISH)
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Write texts in a language during the block."""
+    token = _language.set(language)
+    try:
+        yield
+    finally:
+        _language.reset(token)
+
+
+def say(text: str, /, **values: object) -> str:
+    """Return an English text in the language of the terminal, with values in place of `{name}`.
+
+    A text that the language lacks stays English.
+    """
+    language = _language.get()
+    template = text if language == ENGLISH else translations(language).get(text, text)
+    return _PLACE.sub(lambda place: str(values.get(place[1], place[0])), template) if values else template
+
+
+def say_count(number: int, noun: str) -> str:
+    """Return a number of things: `2 cases`. The tables of other languages have the text for `{n} cases`."""
+    if _language.get() == ENGLISH:
+        return count(number, noun)
+    return say(f"{{n}} {noun}s", n=f"{number:,}")
+
+
+def say_reason(reason: str) -> str:
+    """Return a reason for the verdict of a run, as a run stores it in English: `2 cases failed`."""
+    match = None if _language.get() == ENGLISH else _COUNTED.fullmatch(reason)
+    return say(reason) if match is None else say(f"{{n}} cases {match[2]}", n=match[1])
+
+
+@cache
+def translations(language: str) -> Mapping[str, str]:
+    """Return the texts of a language by the English texts: those of terminals, and the words of pages."""
+    english, pages = _table(ENGLISH), _table(language)
+    words = {text: pages[name] for name, text in english.items() if isinstance(text, str) and name in pages}
+    return {**words, **{text.lower(): own for text, own in words.items()}, **_table(f"terminal/{language}")}
+
+
+def _table(name: str) -> dict[str, Any]:
+    file = resources.files("fairtrial").joinpath("reports", "assets", "texts", f"{name}.json")
+    table: dict[str, Any] = msgspec.json.decode(file.read_bytes())
+    return table

@@ -1,0 +1,64 @@
+"""Commands print in the language of `--lang`, or of the locale. Files stay English."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import fairtrial
+from fairtrial.store import DEFAULT_URL
+from graded_runs import graded_run
+
+BASE = {f"case_{number}": [1.0 if number < 7 else 0.0] for number in range(12)}
+WORDS = {
+    "ko": ("실패", "평가 기준", "케이스 12개", "후보", "판단 불가"),
+    "ja": ("不合格", "評価基準", "ケース12件", "候補", "判定不能"),
+    "zh-TW": ("失敗", "評估準則", "12 個案例", "候選", "無法判定"),
+    "zh-CN": ("失败", "评估准则", "12 个用例", "候选", "无法判定"),
+}
+"""A verdict, the title of a table, a number of cases, the second run, and the verdict of a gate."""
+
+
+@pytest.fixture
+def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Two runs in the store of a folder."""
+    monkeypatch.chdir(tmp_path)
+    return graded_run(BASE, store=DEFAULT_URL).info.id, graded_run(BASE, store=DEFAULT_URL).info.id
+
+
+@pytest.mark.parametrize("language", WORDS)
+def test_a_run_a_comparison_and_a_decision_speak_a_language(ids: tuple[str, str], language: str) -> None:
+    """The names of cases and criteria, and the commands, stay as they are."""
+    failed, criterion, cases, candidate, undecided = WORDS[language]
+    shown = fairtrial("show", ids[0], "--lang", language)
+    assert [word in shown.out for word in (failed, criterion, "case_7")] == [True] * 3
+    assert "5 cases failed" not in shown.out
+    compared = fairtrial("compare", *ids, "--lang", language).out
+    assert [word in compared for word in (cases, candidate)] == [True] * 2
+    assert "candidate" not in compared
+    decided = fairtrial("gate", ids[0], "--at-least", "0.6", "--lang", language)
+    assert undecided in decided.out
+
+
+def test_the_locale_is_the_default(ids: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """And `--lang en` is English in each locale."""
+    monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
+    assert "평가 기준" in fairtrial("show", ids[0]).out
+    assert "criterion" in fairtrial("show", ids[0], "--lang", "en").out
+
+
+def test_files_stay_as_they_are(ids: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs read them. Only the HTML page has a language."""
+    options = ["--json", "own.json", "--junit", "own.xml", "--markdown", "own.md"]
+    fairtrial("show", ids[0], *options)
+    names = ("own.json", "own.xml", "own.md")
+    english = [Path(name).read_text(encoding="utf-8") for name in names]
+    Path("own.md").unlink()
+    monkeypatch.setenv("LC_ALL", "ja_JP.UTF-8")
+    fairtrial("show", ids[0], *options)
+    assert [Path(name).read_text(encoding="utf-8") for name in names] == english
+    compared = fairtrial("compare", *ids, "--json", "-", "--markdown", "compared.md").out
+    assert "candidate" in Path("compared.md").read_text(encoding="utf-8")
+    assert json.loads(compared)["kind"] == "compare"
