@@ -14,6 +14,7 @@ import { attention, isFlaky, matches, worstVerdict } from "../src/rows";
 import { find, split } from "../src/search";
 import { EVERYTHING } from "../src/source";
 import { format, moved, parse } from "../src/state";
+import { linesOf, splitState } from "../src/statedelta";
 import { countPassed, rounded, wilson } from "../src/threshold";
 import { breakable, languageOf, pieces, visibleLine } from "../src/visible";
 import type { AttemptView, CaseRow, InvocationView } from "../src/view";
@@ -364,4 +365,27 @@ test("a moved threshold has the decimals that its scale needs", () => {
   assert.equal(rounded(0.7300000001, 0, 1), 0.73);
   assert.equal(rounded(3.14159, 1, 5), 3.14);
   assert.equal(rounded(1234.5, 0, 5000), 1230);
+});
+
+test("a changed file is a diff without its heads, and an added file is its lines", () => {
+  const changed = { path: "a.md", change: "changed", diff: "--- a.md\n+++ a.md\n@@ -1,2 +1,2 @@\n same\n-old\n+++new\n" } as const;
+  assert.deepEqual(linesOf(changed), [
+    { kind: "equal", text: "@@ -1,2 +1,2 @@" },
+    { kind: "equal", text: " same" },
+    { kind: "removed", text: "-old" },
+    { kind: "added", text: "+++new" },
+  ]);
+  const added = { path: "b.md", change: "added", diff: "-one\n\ntwo" } as const;
+  assert.deepEqual(linesOf(added).map((line) => line.text), ["+-one", "+", "+two"]);
+  assert.ok(linesOf(added).every((line) => line.kind === "added"));
+});
+
+test("changed files leave the rest of a state, and a state of another shape stays whole", () => {
+  const file = { path: "a.md", change: "removed" };
+  const state = { cart: [1], workspace: { sandbox: "none", files: [file], cost: 0.5 } };
+  assert.deepEqual(splitState(state), { files: [file], rest: { cart: [1], workspace: { sandbox: "none", cost: 0.5 } } });
+  for (const workspace of [null, "x", { files: [file] }, { sandbox: "none", files: ["a.md"] }, { sandbox: "none", files: [{ path: "a", change: "toString" }] }]) {
+    const other = { workspace };
+    assert.deepEqual(splitState(other), { files: [], rest: other });
+  }
 });
