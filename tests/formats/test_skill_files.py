@@ -489,6 +489,6 @@ def test_an_eval_file_of_a_skill_is_not_left_out(tmp_path: Path) -> None:
     """A file with the name of an eval file is meant to hold cases, so that another content is an error."""
     (tmp_path / "evals").mkdir()
     (tmp_path / "SKILL.md").write_bytes(SKILL)
-    (tmp_path / "evals" / "evals.json").write_text('{"skil_name": "tides", "eval": []}')
+    (tmp_path / "evals" / "evals.json").write_text('{"skill_name": "tides", "prompts": []}')
     _, checked = api.check([str(tmp_path)])
     assert "the nearest is evals of an Agent Skill {'skill_name': " in checked.problems[0]

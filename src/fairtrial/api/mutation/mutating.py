@@ -34,7 +34,7 @@ from fairtrial.errors import ConfigError, UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.model_pool import find_models
-from fairtrial.llm.provider import price
+from fairtrial.llm.token_counts import price
 from fairtrial.metrics.signature import signature
 from fairtrial.mutations.operator import Operator
 from fairtrial.mutations.paraphrases import PARAPHRASED
