@@ -17,12 +17,13 @@ from fairtrial.errors import UsageError
 
 STAND_IN = """#!/usr/bin/env python3
 import os, sys
+words = sys.argv[3:]  # behind --config FOLDER
 with open("WORDS", "a") as file:
-    print(*sys.argv[1:], file=file)
-if sys.argv[1] == "version":
+    print(*words, file=file)
+if words[0] == "version":
     print("28.0")
-elif sys.argv[1] == "run":
-    words = sys.argv[sys.argv.index("fake/image:1") + 1:]
+elif words[0] == "run":
+    words = words[words.index("fake/image:1") + 1:]
     os.execvp(words[0], words)
 """
 

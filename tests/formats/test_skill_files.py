@@ -439,3 +439,56 @@ def test_check_reads_a_skill_alone(tmp_path: Path) -> None:
     path.write_bytes(SKILL)
     (good,) = api.check([str(path)])
     assert "the skill has no eval files" in good.notes[0]
+
+
+FOREIGN = {"id": "a", "user_prompt": "Do it", "deterministic_assertions": [{"kind": "file_exists"}], "fixtures": ["a"]}
+
+
+@pytest.mark.parametrize("document", [{"cases": [FOREIGN]}, evals(FOREIGN), [FOREIGN]])
+def test_a_case_in_another_dialect_says_what_to_rename(document: Any) -> None:
+    """Its assertions would go unread, so that every attempt would pass."""
+    with pytest.raises(FormatError) as error:
+        load(document, "evals.json")
+    text = str(error.value)
+    assert "/0/deterministic_assertions: is not read; rename it to 'checks', and give each a 'type'" in text
+    assert "/0/user_prompt: is not read; rename it to 'prompt'" in text
+    assert "/0/fixtures: is not read; rename it to 'files'" in text
+
+
+def test_a_file_of_one_case_in_another_dialect_names_the_nearest_format() -> None:
+    """Such files stand in a folder `cases/`."""
+    with pytest.raises(FormatError, match=r"the nearest is evals of an Agent Skill: \{'skill_name': ") as error:
+        load({"id": "a", "prompt": "Do it", "llm_assertions": ["It is short."]}, "a.json")
+    assert "/llm_assertions: is not read; rename it to 'assertions', each a text" in str(error.value)
+
+
+def test_a_skill_whose_cases_stand_elsewhere_names_them(tmp_path: Path) -> None:
+    """The eval file is looked for in few places, and the message says what else is there."""
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "a.json").write_text(json.dumps(FOREIGN))
+    (tmp_path / "SKILL.md").write_bytes(SKILL)
+    (checked, *_) = api.check([str(tmp_path / "SKILL.md")])
+    assert "cases/a.json is not read: put cases into the list 'evals' of evals/evals.json" in checked.notes[0]
+
+
+@pytest.mark.shared
+def test_every_evals_json_of_the_kept_repositories_loads(shared: Path) -> None:
+    """All six load: none is refused, and every case asks for something that can be graded or triggered."""
+    paths = sorted((shared / "data" / "skills").rglob("evals.json"))
+    assert len(paths) == 6
+    for path in paths:
+        (source,) = sources([path])
+        assert source.loaded.kind == "evals of an Agent Skill"
+        assert source.loaded.eval_set is not None
+        cases = source.loaded.eval_set.cases
+        assert len(cases) == len(json.loads(path.read_text("utf-8"))["evals"])
+        assert all(case.rubrics or workspace(case).checks for case in cases)
+
+
+def test_an_eval_file_of_a_skill_is_not_left_out(tmp_path: Path) -> None:
+    """A file with the name of an eval file is meant to hold cases, so that another content is an error."""
+    (tmp_path / "evals").mkdir()
+    (tmp_path / "SKILL.md").write_bytes(SKILL)
+    (tmp_path / "evals" / "evals.json").write_text('{"skill_name": "tides", "prompts": []}')
+    _, checked = api.check([str(tmp_path)])
+    assert "the nearest is evals of an Agent Skill {'skill_name': " in checked.problems[0]

@@ -16,10 +16,13 @@ from fairtrial.judge.question import answer_schema
 from fairtrial.llm.address import address
 from fairtrial.llm.budget import Budget
 from fairtrial.llm.endpoint import Endpoint
+from fairtrial.llm.library_settings import settings_for
 from fairtrial.llm.model import CallError, NamedModel, RefusedError, UnsentError, UnusableModelError
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ModelPool, check_model
-from fairtrial.llm.provider import Provider, price_known, retry_after, settings_for
+from fairtrial.llm.provider import Provider
+from fairtrial.llm.refusals import retry_after
+from fairtrial.llm.token_counts import price_known
 from fairtrial.llm.unsent_settings import unsent_settings
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply

@@ -1,8 +1,8 @@
 // What is known about an attempt beside its criteria: failures, warnings, injections, labels of people, usage, state.
 import { usePage } from "./context";
 import { Fold } from "./fold";
-import { JsonTree } from "./jsontree";
 import { Name, PartName } from "./marks";
+import { FinalState } from "./statedelta";
 import { Usage, usagesOf } from "./summary";
 import { Foreign } from "./text";
 import type { AttemptView, Label } from "./view";
@@ -114,9 +114,7 @@ export function Details({ attempt }: { attempt: AttemptView }) {
           </div>
         )}
       </dl>
-      {state && (
-        <Fold summary={language.text("finalState")}>{() => <JsonTree value={state} />}</Fold>
-      )}
+      {state && <FinalState state={state} />}
     </section>
   );
 }

@@ -17,6 +17,7 @@ import { attention, isFlaky, matches, worstVerdict } from "../src/rows";
 import { find, split } from "../src/search";
 import { EVERYTHING } from "../src/source";
 import { format, moved, parse } from "../src/state";
+import { linesOf, splitState } from "../src/statedelta";
 import { countPassed, rounded, wilson } from "../src/threshold";
 import { breakable, languageOf, pieces, visibleLine } from "../src/visible";
 import type { AttemptView, CaseRow, ComparedCase, ComparisonView, InvocationView } from "../src/view";
@@ -428,4 +429,27 @@ test("reasons that count cases speak the language of the page, and others stay",
   assert.equal(reasonText(new Language("ja"), "5 cases failed"), "ケース5件が不合格");
   assert.equal(reasonText(new Language("en"), "1 case failed"), "1 case failed");
   assert.equal(reasonText(new Language("ko"), "the reward fell"), "the reward fell");
+});
+
+test("a changed file is a diff without its heads, and an added file is its lines", () => {
+  const changed = { path: "a.md", change: "changed", diff: "--- a.md\n+++ a.md\n@@ -1,2 +1,2 @@\n same\n-old\n+++new\n" } as const;
+  assert.deepEqual(linesOf(changed), [
+    { kind: "equal", text: "@@ -1,2 +1,2 @@" },
+    { kind: "equal", text: " same" },
+    { kind: "removed", text: "-old" },
+    { kind: "added", text: "+++new" },
+  ]);
+  const added = { path: "b.md", change: "added", diff: "-one\n\ntwo" } as const;
+  assert.deepEqual(linesOf(added).map((line) => line.text), ["+-one", "+", "+two"]);
+  assert.ok(linesOf(added).every((line) => line.kind === "added"));
+});
+
+test("changed files leave the rest of a state, and a state of another shape stays whole", () => {
+  const file = { path: "a.md", change: "removed" };
+  const state = { cart: [1], workspace: { sandbox: "none", files: [file], cost: 0.5 } };
+  assert.deepEqual(splitState(state), { files: [file], rest: { cart: [1], workspace: { sandbox: "none", cost: 0.5 } } });
+  for (const workspace of [null, "x", { files: [file] }, { sandbox: "none", files: ["a.md"] }, { sandbox: "none", files: [{ path: "a", change: "toString" }] }]) {
+    const other = { workspace };
+    assert.deepEqual(splitState(other), { files: [], rest: other });
+  }
 });

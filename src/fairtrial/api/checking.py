@@ -17,7 +17,7 @@ from fairtrial.formats.recognise import Loaded
 from fairtrial.formats.skills.skill_md import FILE as SKILL_FILE
 from fairtrial.formats.spans.span import LogRecord
 from fairtrial.llm.model_options import ModelOptions
-from fairtrial.loading.skill_folders import eval_files, read_skill_at
+from fairtrial.loading.skill_folders import eval_files, lack_of_evals, read_skill_at
 from fairtrial.records.contents import withheld_contents
 from fairtrial.records.record import Record
 from fairtrial.simulate.user import check_persona
@@ -67,9 +67,10 @@ def _check_path(path: Path, *, lenient: bool, columns: Mapping[str, str]) -> Ite
     is_skill = (path / SKILL_FILE).is_file()
     if is_skill:
         yield _check_skill(path / SKILL_FILE)
-    files = sorted({*loading.walk_files(path, _PATTERNS), *(eval_files(path) if is_skill else ())})
-    for file in files:
-        yield _ensure_valid(file, lenient=lenient, columns=columns, is_named=loading.has_known_name(file))
+    of_skill = eval_files(path) if is_skill else []
+    for file in (files := sorted({*loading.walk_files(path, _PATTERNS), *of_skill})):
+        is_named = file in of_skill or loading.has_known_name(file)
+        yield _ensure_valid(file, lenient=lenient, columns=columns, is_named=is_named)
     if not files and not is_skill:
         yield Checked(str(path), "cannot be read", (f"holds no {' or '.join(_PATTERNS)}",))
 
@@ -81,8 +82,7 @@ def _check_skill(path: Path) -> Checked:
     except FormatError as error:
         return Checked(str(path), "cannot be read", error.problems)
     warnings = tuple(warning.removeprefix(f"{path}: ") for warning in skill.warnings)
-    has_evals = bool(eval_files(path.parent))
-    notes = () if has_evals else ("the skill has no eval files; `fairtrial init` writes some",)
+    notes = () if eval_files(path.parent) else (lack_of_evals(path.parent),)
     return Checked(str(path), f"the Agent Skill {skill.name!r}", warnings=warnings, notes=notes)
 
 

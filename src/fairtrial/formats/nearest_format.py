@@ -9,6 +9,7 @@ from typing import Any
 from fairtrial.config.spelling import snake
 from fairtrial.config.wording import format_value
 from fairtrial.errors import FormatError, nearest
+from fairtrial.formats.skills.other_dialects import NEAREST as NEAREST_EVALS
 from fairtrial.records.record import Record
 from fairtrial.text.display import shorten
 from fairtrial.text.pointer import escape
@@ -41,6 +42,7 @@ _FORMATS = (
         ("eval_set_result_id", "eval_set_result_name", "eval_set_id", "eval_case_results"),
     ),
     _CONFIG,
+    _Format("evals of an Agent Skill", NEAREST_EVALS, ("skill_name", "skill", "test_cases")),
     _Format("scenarios", "{'scenarios': [{'starting_prompt': ..., 'conversation_plan': ...}]}", ("scenarios",)),
     _Format(
         "a ReasoningTrace",

@@ -21,11 +21,13 @@ from fairtrial.llm.cassette import (
     ReplayedModel,
     load_cassette,
 )
+from fairtrial.llm.library_settings import settings_for
 from fairtrial.llm.model import NamedModel, ignore
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.pacing import Pace, Paced, Places
-from fairtrial.llm.provider import Provider, price_known, settings_for
+from fairtrial.llm.provider import Provider
 from fairtrial.llm.served_models import is_same_model
+from fairtrial.llm.token_counts import price_known
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import Vertex
 from fairtrial.protocols import Model

@@ -10,20 +10,18 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.llm.address import Address
-from fairtrial.llm.known_providers import PROVIDERS, Protocol
 from fairtrial.llm.library_models import OpenModel, open_model
+from fairtrial.llm.library_settings import SETTINGS, settings_for
 from fairtrial.llm.model import CallError, ExhaustedError, RefusedError, UnusableModelError, ignore
-from fairtrial.llm.model_settings import ModelSettings
+from fairtrial.llm.refusals import UNUSABLE, failure_of
 from fairtrial.llm.secrets import known_secrets, redact, without_credentials
-from fairtrial.llm.token_counts import TokenCounts, compute_price
+from fairtrial.llm.token_counts import compute_price
 from fairtrial.llm.unsent_settings import unsent_settings
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
@@ -34,73 +32,14 @@ if TYPE_CHECKING:
 
     from fairtrial.llm.provider_replies import ProviderReply
 
-SETTINGS = {
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "top_k": "top_k",
-    "seed": "seed",
-    "max_output_tokens": "max_tokens",
-    "max_tokens": "max_tokens",
-    "stop_sequences": "stop_sequences",
-    "presence_penalty": "presence_penalty",
-    "frequency_penalty": "frequency_penalty",
-    "thinking": "thinking",
-}
-"""Names of settings in `judge_model_config` and `model_configuration`, with their names in the library."""
-
-ADK_BUDGET = 10_240
-"""The thinking budget that google-adk writes into a `thinking_config` by default."""
-
 CHECK_SECONDS = 20.0
-UNUSABLE = {401, 404}
-TRANSIENT = {408, 409, 424, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
-OVERLOAD = {429, 503, 529}
 _SCHEMA_REFUSED = re.compile(
     r"response_?format|json_?schema|response_?(json_?)?schema|response_?mime|output_config|structured|guided|grammar",
     re.IGNORECASE,
 )
 _PICTURES_REFUSED = re.compile(r"image|vision|multi-?modal|modalit|mmproj", re.IGNORECASE)
 _NO_PICTURES = "The pictures are not shown to you. Nothing is known about what they show."
-_EXHAUSTED = re.compile(r"insufficient_quota|billing_(hard_limit|not_active)|credit balance is too low", re.IGNORECASE)
-"""Refusals that no waiting ends, because the account has no money left."""
-_BYTES_PER_TOKEN, _TOKENS_OF_REPLY = 3, 400
-"""The tokens that a call is expected to take, until its reply says it."""
 _ANY_PROMPT = Prompt(id="", version="", text="-")
-
-
-def settings_for(provider: str, options: Mapping[str, Json], protocol: Protocol | None = None) -> dict[str, Any]:
-    """Translate a model's settings into library settings. Raises `ConfigError` for an unknown name.
-
-    `protocol` is the model's, if it is not the provider's usual protocol.
-    """
-    protocol = protocol or PROVIDERS[provider].protocol
-    is_gemini = protocol == "gemini"
-    settings: dict[str, Any] = {"max_retries": 0} if is_gemini else {}
-    for name, value in options.items():
-        if value is None:
-            continue
-        if name in SETTINGS:
-            settings[SETTINGS[name]] = value
-        elif name in {"thinking_budget", "thinking_config"}:
-            settings |= _thinking(provider, protocol, value)
-        elif name == "safety_settings" and is_gemini:
-            settings["google_safety_settings"] = value
-        else:
-            names = ModelSettings.__struct_fields__
-            raise ConfigError(f"setting {name!r} is unknown; must be one of {', '.join(names)}{nearest(name, names)}")
-    return settings
-
-
-def _thinking(provider: str, protocol: Protocol, value: Json) -> dict[str, Any]:
-    budget = value.get("thinking_budget", value.get("thinkingBudget")) if isinstance(value, dict) else value
-    if protocol == "gemini":
-        return {"google_thinking_config": value if isinstance(value, dict) else {"thinking_budget": budget}}
-    if protocol == "messages":
-        enabled = {"type": "enabled", "budget_tokens": budget} if budget else {"type": "disabled"}
-        return {"anthropic_thinking": enabled}
-    if isinstance(value, dict) and budget in {None, ADK_BUDGET}:
-        return {}
-    raise ConfigError(f"setting 'thinking_budget': {provider} has none; use thinking: low, medium or high")
 
 
 @dataclass
@@ -238,10 +177,10 @@ class Provider:
         from fairtrial.llm.provider_replies import NoReplyError
 
         if isinstance(error, NoReplyError):
-            return self._failure(error.status, {}, error.body, "the response holds no reply"), error.status
+            return failure_of(error.status, {}, error.body, "the response holds no reply", self.clean), error.status
         if isinstance(error, ModelHTTPError):
             status = error.status_code
-            return self._failure(status, error.headers or {}, error.body, f"HTTP {status}"), status
+            return failure_of(status, error.headers or {}, error.body, f"HTTP {status}", self.clean), status
         text = self.clean(str(error))
         if isinstance(error, UserError):
             return CallError(text), None
@@ -282,16 +221,6 @@ class Provider:
             cost=cost,
             stop=self.clean(reply.stop),
         )
-
-    def _failure(self, status: int, headers: Mapping[str, str], body: object, kind: str) -> CallError:
-        """Return the failure that a refusal means. `kind` is how its cause begins."""
-        error, message = _error_in(body)
-        cause = self.clean(f"{kind}: {message[:500]}")
-        if _EXHAUSTED.search(f"{cause} {error.get('code', '')}"):
-            return ExhaustedError(cause)
-        if status not in TRANSIENT:
-            return CallError(cause)
-        return RefusedError(cause, overload=status in OVERLOAD, after=retry_after(headers, body))
 
     def clean(self, text: str) -> str:
         """Return an error text without secrets, also in URLs."""
@@ -343,55 +272,6 @@ class Provider:
 async def _pages(models: Any) -> Any:
     listed = models.list()
     return await listed if inspect.isawaitable(listed) else listed
-
-
-def price(at: Address, input_tokens: int, output_tokens: int) -> float | None:
-    """Return the price for some tokens in US dollars, or None if the model price is unknown."""
-    return compute_price(at, TokenCounts(input_tokens, output_tokens))
-
-
-def expected_price(at: Address, text: str) -> float | None:
-    """Return the price that a call with a text is expected to have, or None if the model price is unknown."""
-    return price(at, len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN, _TOKENS_OF_REPLY)
-
-
-def price_known(at: Address) -> bool:
-    """Return whether a call's price is known."""
-    return price(at, 1, 1) is not None
-
-
-def _error_in(body: object) -> tuple[Mapping[str, Any], str]:
-    """Return the error in a response body, and its message. A gateway adds its provider's message."""
-    error = body
-    for name in ("error", "Error"):  # boto3 writes Error and Message
-        error = (body.get(name) or error) if isinstance(body, dict) else error
-    if not isinstance(error, dict):
-        return {}, str(error)
-    message = str(error.get("message") or error.get("Message") or error)
-    metadata = error.get("metadata")
-    raw = metadata.get("raw") if isinstance(metadata, dict) else None
-    return error, f"{message} ({str(raw)[:300]})" if raw else message
-
-
-def retry_after(headers: Mapping[str, str], body: object = None) -> float | None:
-    """Return the seconds that a refusal asks to wait: Retry-After (seconds or a date), or Google's RetryInfo."""
-    milliseconds, delay = headers.get("retry-after-ms"), headers.get("retry-after")
-    try:
-        if milliseconds:
-            return max(0.0, float(milliseconds) / 1000)
-        if delay and delay.replace(".", "", 1).isdigit():
-            return float(delay)
-        if delay:
-            return max(0.0, (parsedate_to_datetime(delay) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None
-    error = body.get("error", body) if isinstance(body, dict) else None
-    details = error.get("details") if isinstance(error, dict) else None
-    for detail in details if isinstance(details, list) else ():
-        seconds = detail.get("retryDelay") if isinstance(detail, dict) else None
-        if isinstance(seconds, str) and seconds.endswith("s") and seconds[:-1].replace(".", "", 1).isdigit():
-            return float(seconds[:-1])
-    return None
 
 
 def _number(draw: str) -> int:

@@ -17,6 +17,9 @@ _MOST = 10**12
 
 _DIGITS = re.compile(r"\d{1,12}(\.0{1,6})?", re.ASCII)
 
+_BYTES_PER_TOKEN, _TOKENS_OF_REPLY = 3, 400
+"""The tokens that a call is expected to take, until its reply says it."""
+
 
 def read_members(value: object) -> Mapping[str, Any]:
     """Return a JSON object's members, or none of any other value."""
@@ -185,3 +188,18 @@ def _find_listed_price(at: Address, model: str, counts: TokenCounts) -> float | 
         return float(calc_price(usage, model_ref=model, provider_id=price_id(at.provider)).total_price)
     except (LookupError, ValueError):
         return None
+
+
+def price(at: Address, input_tokens: int, output_tokens: int) -> float | None:
+    """Return the price for some tokens in US dollars, or None if the model price is unknown."""
+    return compute_price(at, TokenCounts(input_tokens, output_tokens))
+
+
+def expected_price(at: Address, text: str) -> float | None:
+    """Return the price that a call with a text is expected to have, or None if the model price is unknown."""
+    return price(at, len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN, _TOKENS_OF_REPLY)
+
+
+def price_known(at: Address) -> bool:
+    """Return whether a call's price is known."""
+    return price(at, 1, 1) is not None

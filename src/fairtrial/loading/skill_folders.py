@@ -17,6 +17,7 @@ from fairtrial.formats.skills.skill_md import FILE, Skill, read_skill
 EVALS = "evals"
 _NAMES = ("evals.json", "eval.yaml", "eval.yml", "tasks.yaml", "tasks.yml")
 _TRIGGERS = ("trigger-eval*.json", "trigger_eval*.json", "triggers.json", "trigger*tests.yaml", "trigger*tests.yml")
+_OTHER_PLACES = ("cases", "evals/cases", "evals", "eval", "tests", "tests/cases")
 _UP = 2
 """Folders above a skill in which its eval files may stand, as `evals/` beside `skills/NAME/`."""
 _MOST_TASKS = 10_000
@@ -67,6 +68,15 @@ def _files_in(folder: Path) -> list[Path]:
     eval_paths = [place / name for place in places for name in _NAMES if (place / name).is_file()]
     triggers = [path for place in places for pattern in _TRIGGERS for path in sorted(place.glob(pattern))]
     return [*dict.fromkeys((*eval_paths, *triggers))]
+
+
+def lack_of_evals(folder: Path) -> str:
+    """Return that a skill has no eval files, and which files of its folder look like cases in another layout."""
+    text = "the skill has no eval files; `fairtrial init` writes some"
+    paths = (path for place in _OTHER_PLACES for path in sorted((folder / place).glob("*")))
+    if first := next((path for path in paths if path.suffix in (".json", ".yaml", ".yml")), None):
+        text += f". {first.relative_to(folder)} is not read: put cases into the list 'evals' of {EVALS}/evals.json"
+    return text
 
 
 def is_skill_folder(path: Path) -> bool:

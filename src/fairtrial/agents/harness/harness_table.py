@@ -20,6 +20,7 @@ LOGS: tuple[Log, ...] = ("claude", "codex", "gemini", "opencode", "text")
 PROMPT, FOLDER, MODEL, COST = "{prompt}", "{folder}", "{model}", "{cost}"
 _KEYS = ("command", "skills", "log", "version", "model_options", "credentials", "environment")
 _VERSION_SECONDS = 90
+_KEPT_VARIABLES = ("PATH", "DOCKER_HOST")
 
 
 class Harness(Record, frozen=True):
@@ -174,7 +175,8 @@ def program_version(harness: Harness, before: Sequence[str] = ()) -> str:
                 timeout=_VERSION_SECONDS,
                 check=False,
                 stdin=subprocess.DEVNULL,
-                env={"PATH": os.environ.get("PATH", os.defpath), "HOME": home, "TMPDIR": home},
+                env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+                | {"HOME": home, "TMPDIR": home},
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise UsageError(f"{harness.version[0]} does not start: {error}") from None

@@ -58,7 +58,7 @@ def choose_sandbox(choice: str | None) -> str:
     if choice == "none":
         return "none"
     if choice is not None and choice.startswith(DOCKER) and _IMAGE.fullmatch(choice.removeprefix(DOCKER)):
-        if problem := _find_problem_of_docker():
+        if problem := _find_problem_of_docker(choice.removeprefix(DOCKER)):
             raise UsageError(f"sandbox: {problem}")
         return choice
     raise UsageError(
@@ -163,29 +163,42 @@ def wrap(
 def _docker_command(
     command: Sequence[str], image: str, workspace: Path, home: Path, variables: Collection[str]
 ) -> list[str]:
-    options = ["--rm", "--interactive", "--init", "--name", home.parent.name, "--user", f"{os.getuid()}:{os.getgid()}"]
+    options = ["--interactive", "--init", "--name", home.parent.name, "--user", f"{os.getuid()}:{os.getgid()}"]
     options += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", "1024"]
     for folder in (workspace, home):
         options += ["--volume", f"{folder}:{folder}"]
     options += [word for name in sorted(variables) if name not in _OF_THE_MACHINE for word in ("--env", name)]
-    return ["docker", "run", *options, "--workdir", str(workspace), image, *command]
+    return [*_docker_run(image, *options, "--workdir", str(workspace)), *command]
+
+
+def _docker_run(image: str, *options: str) -> list[str]:
+    """Return the words before a command that runs in an image, without the command that the image has of its own."""
+    return [*_docker(), "run", "--rm", "--entrypoint", "", *options, image]
+
+
+def _docker() -> list[str]:
+    """Return docker with the settings of the user, because programs in a sandbox have a home of their own."""
+    return ["docker", "--config", os.environ.get("DOCKER_CONFIG") or str(Path.home() / ".docker")]
 
 
 def start_of_image(sandbox: str) -> list[str]:
     """Return the words before a command that runs in the image of a sandbox, or nothing if the sandbox has none."""
-    return ["docker", "run", "--rm", sandbox.removeprefix(DOCKER)] if sandbox.startswith(DOCKER) else []
+    return _docker_run(sandbox.removeprefix(DOCKER)) if sandbox.startswith(DOCKER) else []
 
 
 def removal_of_container(sandbox: str, home: Path) -> list[str]:
     """Return the command that ends what `wrap` started if killing the command does not, or nothing."""
-    return ["docker", "rm", "--force", home.parent.name] if sandbox.startswith(DOCKER) else []
+    return [*_docker(), "rm", "--force", home.parent.name] if sandbox.startswith(DOCKER) else []
 
 
-def _find_problem_of_docker() -> str:
-    """Return why docker does not work here, or an empty text."""
+def _find_problem_of_docker(image: str) -> str:
+    """Return why docker cannot start an image here, or an empty text. Nothing is downloaded."""
     if shutil.which("docker") is None:
         return "no program docker is on PATH"
-    return _try("docker", ["docker", "version", "--format", "{{.Server.Version}}"])
+    problem = _try("docker", [*_docker(), "version", "--format", "{{.Server.Version}}"])
+    if not problem and _try("docker", [*_docker(), "image", "inspect", image]):
+        return f"docker has no image {image!r}; build it, or run 'docker pull {image}'"
+    return problem
 
 
 def _hidden(program: Path) -> list[str]:

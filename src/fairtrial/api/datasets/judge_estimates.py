@@ -17,7 +17,7 @@ from fairtrial.llm.address import address
 from fairtrial.llm.batch_services import DISCOUNT
 from fairtrial.llm.model import DeferredCallError, NamedModel
 from fairtrial.llm.model_pool import discard
-from fairtrial.llm.provider import expected_price
+from fairtrial.llm.token_counts import expected_price
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.loading.shards import Shard
 from fairtrial.planned_case import PlannedCase

@@ -17,7 +17,7 @@ from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import HasPanel, find_models
-from fairtrial.llm.provider import price
+from fairtrial.llm.token_counts import price
 from fairtrial.metrics.exams.gold_file import read_gold
 from fairtrial.metrics.exams.known_answers import KnownAnswer
 from fairtrial.metrics.exams.known_items import exam_canaries

@@ -14,7 +14,7 @@ from fairtrial.llm.address import address
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import ModelPool
 from fairtrial.llm.prompts import own_templates
-from fairtrial.llm.provider import price
+from fairtrial.llm.token_counts import price
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.metrics.exams.known_answers import HOLDS, KnownAnswer
 from fairtrial.metrics.exams.known_items import ItemAnswer, judge_item

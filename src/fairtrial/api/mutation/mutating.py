@@ -36,7 +36,7 @@ from fairtrial.errors import ConfigError, UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.model_pool import find_models
-from fairtrial.llm.provider import price
+from fairtrial.llm.token_counts import price
 from fairtrial.metrics.signature import signature
 from fairtrial.metrics.tool_rules.rule_breaks import idle_rules, rule_operators
 from fairtrial.mutations.operator import Operator

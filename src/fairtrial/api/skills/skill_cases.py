@@ -19,7 +19,7 @@ from fairtrial.errors import UsageError, spell
 from fairtrial.formats.skills.evals_json import DESCRIBED, TODO
 from fairtrial.formats.skills.skill_files import KINDS, TRIGGER_KIND
 from fairtrial.formats.skills.skill_md import FILE, Skill
-from fairtrial.loading.skill_folders import eval_files, find_root, find_skill, read_skill_at
+from fairtrial.loading.skill_folders import eval_files, find_root, find_skill, lack_of_evals, read_skill_at
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.workspace import CaseFile, Workspace
 from fairtrial.text.display import count
@@ -81,7 +81,7 @@ def read_skill_cases(path: str, options: SkillOptions, reading: ReadOptions) -> 
     is_eval_file = Path(path).is_file() and Path(path).name != FILE
     files = [Path(path)] if is_eval_file else eval_files(start) or eval_files(folder)
     if not files:
-        raise UsageError(f"{path}: the skill has no eval files; `fairtrial init` writes some")
+        raise UsageError(f"{path}: {lack_of_evals(folder)}")
     sources, root = loading.sources(files, lenient=reading.lenient), find_root(files[0])
     sets, paths, notes = _select_sets(sources, options, skill, folder, root)
     digests = {source.loaded.path: source.sha256 for source in sources}

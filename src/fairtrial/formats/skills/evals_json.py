@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from fairtrial.formats.reading import Diagnostics, Names, Place
 from fairtrial.formats.skills.case_files import read_files
 from fairtrial.formats.skills.check_types import CHECK_TYPES, read_check, write_check
+from fairtrial.formats.skills.other_dialects import advise, has_marks
 from fairtrial.formats.skills.proposals import propose_check
 from fairtrial.formats.written_checks import read_checks as read_reply_checks
 from fairtrial.records.case import EvalCase, EvalSet
@@ -57,13 +58,14 @@ def is_evals(whole: dict[str, Any]) -> bool:
         return False
     if whole.keys() & {"skill_name", "skillName"}:
         return True
-    return bool(items) and isinstance(items[0], dict) and "prompt" in items[0] and "evals" in whole
+    first = items[0] if items else None
+    return has_marks(first) or (isinstance(first, dict) and "prompt" in first and "evals" in whole)
 
 
 def is_eval(item: Any) -> bool:
     """Whether an item of a bare list is a prompt for a skill, with a list of what has to be true afterwards."""
     is_prompt = isinstance(item, dict) and isinstance(item.get("prompt"), str)
-    return is_prompt and any(isinstance(item.get(key), list) for key in _DEMANDS)
+    return has_marks(item) or (is_prompt and any(isinstance(item.get(key), list) for key in _DEMANDS))
 
 
 def read_evals(whole: dict[str, Any], reading: Diagnostics, stem: str) -> EvalSet:
@@ -107,6 +109,8 @@ def _case(raw: Any, number: int, skill: str, parent: Place, reading: Diagnostics
     at: Place = (parent, number)
     fields, extra = reading.fields(raw, _CASE, at, open_ended=True)
     unread.update(f"/{parent[1]}/*/{name}" for name in extra or {})
+    for key, advice in advise({*(extra or {}), *(["prompt"] if "prompt" in fields else [])}):
+        reading.error((at, key), advice)
     prompt = reading.required(fields, "prompt", at)
     expected = reading.text(fields, "expected_output", at)
     for key, own in (("prompt", prompt), ("expected_output", expected)):

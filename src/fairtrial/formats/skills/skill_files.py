@@ -8,6 +8,7 @@ from fairtrial.errors import OtherContentError
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.skills import evals_json, skilljack, trigger_queries, waza
 from fairtrial.formats.skills.evals_json import is_eval
+from fairtrial.formats.skills.other_dialects import NEAREST, advise, has_marks
 from fairtrial.formats.skills.trigger_queries import is_query
 from fairtrial.records.case import EvalSet
 
@@ -38,6 +39,11 @@ def read_document(whole: dict[str, Any], reading: Diagnostics, stem: str) -> tup
         return skilljack.KIND, skilljack.read_tasks(whole, reading, stem)
     if waza.is_task(whole):
         return waza.TASK_KIND, waza.read_task(whole, reading, stem)
+    if has_marks(whole):
+        reading.error((), f"is one case in another dialect; the nearest is {evals_json.KIND}: {NEAREST}")
+        for key, advice in advise({*whole}):
+            reading.error(((), key), advice)
+        reading.finish()
     for keys, problem in _SETTINGS:
         if keys <= whole.keys():
             raise OtherContentError(reading.path, [f"holds {problem}"])
