@@ -9,6 +9,7 @@ from fairtrial.analysis.aggregation import aggregate
 from fairtrial.api.collected_failures import report_changes, report_failures
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.board_event import BoardEvent
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.judging.calibration import Calibration
@@ -32,6 +33,7 @@ class FinishedRun:
     ballots: Mapping[str, Ballot] = field(default_factory=dict)
     replies: Mapping[str, Reply] = field(default_factory=dict)
     labels: Sequence[Label] = ()
+    board_events: Sequence[BoardEvent] = ()
 
     @property
     def summary(self) -> Summary:

@@ -31,6 +31,7 @@ from fairtrial.api.viewer.viewed_modes import ViewedModes
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.board_event import BoardEvent
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.label import Label
@@ -415,3 +416,8 @@ class _Excerpt:
     def labels(self) -> Sequence[Label]:
         """The labels of the run."""
         return self.store.labels(self.info.id)
+
+    @property
+    def board_events(self) -> Sequence[BoardEvent]:
+        """No changes: an excerpt has no modes."""
+        return ()
