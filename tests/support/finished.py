@@ -11,6 +11,7 @@ from fairtrial.api.collected_failures import report_changes, report_failures
 from fairtrial.records.attack_report import AttackReport
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.board_event import BoardEvent
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.judging.calibration import Calibration
@@ -34,6 +35,7 @@ class FinishedRun:
     ballots: Mapping[str, Ballot] = field(default_factory=dict)
     replies: Mapping[str, Reply] = field(default_factory=dict)
     labels: Sequence[Label] = ()
+    board_events: Sequence[BoardEvent] = ()
 
     @property
     def summary(self) -> Summary:

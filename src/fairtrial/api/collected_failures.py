@@ -24,11 +24,10 @@ from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.transcript import Transcript, transcripts
 
 if TYPE_CHECKING:
-    from fairtrial.api.stored_runs import Run
     from fairtrial.store import Store
 
 
-def find_failures(run: Run, *, largest_distance: float = LARGEST_DISTANCE) -> Failures:
+def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANCE) -> Failures:
     """Return the decisive step of each failed attempt, and the modes.
 
     Raises UsageError if `largest_distance` is not in 0..1.
@@ -66,7 +65,7 @@ def read_transcript(store: Store, run_id: str, result: CaseResult) -> Transcript
     return replace(transcript, failed=next((own for own in collector.failed if own.attempt == result.attempt), None))
 
 
-def labelled_failures(run: Run, failures: Failures) -> dict[tuple[int, int], ReadFailure]:
+def labelled_failures(run: ReportedRun, failures: Failures) -> dict[tuple[int, int], ReadFailure]:
     """Return the failed attempts that people labelled."""
     labels = [label for label in run.labels if label.criterion == FAILURES]
     if not labels:
@@ -87,7 +86,7 @@ MOST_FAILED = 20_000
 """The most failed attempts of a run whose modes a report shows. They are held in memory while it is written."""
 
 
-def report_failures(run: Run) -> Failures | None:
+def report_failures(run: ReportedRun) -> Failures | None:
     """Return the failures of a run for its reports, or None if there are too many of them."""
     failed = sum(run.summary.cases.get(verdict, 0) for verdict in FAILED)
     if failed > MOST_FAILED:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fairtrial.records.attack_report import AttackReport
     from fairtrial.records.attempt import Recording
     from fairtrial.records.ballot import Ballot
+    from fairtrial.records.board_event import BoardEvent
     from fairtrial.records.expectation import ExpectedCase
     from fairtrial.records.failure_mode import Failures, ModeChanges
     from fairtrial.records.judging.calibration import Calibration
@@ -74,6 +75,11 @@ class ReportedRun(Protocol):
     @property
     def labels(self) -> Sequence[Label]:
         """The labels that people gave to its attempts."""
+        ...
+
+    @property
+    def board_events(self) -> Sequence[BoardEvent]:
+        """The changes that people made to the modes on its board of failures, in their order."""
         ...
 
     @property

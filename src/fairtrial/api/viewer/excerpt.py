@@ -10,6 +10,7 @@ from fairtrial.api.viewer.view_index import (
 )
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.board_event import BoardEvent
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.label import Label
@@ -33,6 +34,11 @@ class Excerpt:
     @property
     def failure_modes(self) -> None:
         """No modes: an excerpt has only cases."""
+
+    @property
+    def board_events(self) -> Sequence[BoardEvent]:
+        """No changes: an excerpt has only cases."""
+        return ()
 
     @property
     def attacks(self) -> None:
