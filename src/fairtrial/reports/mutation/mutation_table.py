@@ -133,8 +133,6 @@ def _advice(report: MutationReport) -> Iterator[str]:
             f"{visible_line(best.criterion)}: a threshold of {best.threshold:.2f} ({interval_}) separates harmful from "
             f"harmless changes best: Youden's J {best.youden:.2f} instead of {best.youden_now:.2f}"
         )
-    if report.baselines < FEWEST:
-        yield f"no other threshold is proposed from {count(report.baselines, 'case')}: that takes {FEWEST}"
     for pair in report.redundant:
         yield (
             f"{visible_line(pair.first)} and {visible_line(pair.second)} judge {pair.mutants} mutants alike "
@@ -152,6 +150,8 @@ def _advice(report: MutationReport) -> Iterator[str]:
             f"{count(fix.survivors, 'survivor')}, and fails {fix.false_alarms} of {fix.harmless} conversations that "
             "are right and pass now (really run)"
         )
+    if report.baselines < FEWEST:
+        yield f"no other threshold is proposed from {count(report.baselines, 'case')}: that takes {FEWEST}"
 
 
 def judges_in(report: MutationReport) -> list[CriterionRole]:
