@@ -153,13 +153,14 @@ def account_calls(source: Any, trace: Trace, reading: Diagnostics) -> None:
 
 def account_calls_beside(beside: dict[str, Any], trace: Trace, at: Place, reading: Diagnostics) -> None:
     """Note calls beside the messages of a conversation that no message makes, and that nobody says to be expected."""
-    own = Counter(call.name for invocation in (*trace.history, *trace.invocations) for call in invocation.tool_calls)
     for key, value in beside.items():
-        if key in KNOWN_KEYS or key in KNOWN_NOTES or is_expectation(key):
+        if not isinstance(value, dict | list) or key in KNOWN_KEYS or key in KNOWN_NOTES or is_expectation(key):
             continue
-        if Counter(call_names(value)) - own:
-            note_unread_leaf((at, key), reading)
-            break
+        if names := list(call_names(value)):
+            own = (call.name for invocation in (*trace.history, *trace.invocations) for call in invocation.tool_calls)
+            if Counter(names) - Counter(own):
+                note_unread_leaf((at, key), reading)
+                break
 
 
 def trace_texts(trace: Trace) -> Iterator[str]:

@@ -19,7 +19,7 @@ def find_disorder(records: Iterable[Any]) -> str:
 
     Records without an id or a time say nothing.
     """
-    known: dict[Any, dict[str, Any]] = {}
+    by_id: dict[Any, dict[str, Any]] = {}
     latest = number = float("-inf")
     for place, record in enumerate(records):
         if not isinstance(record, dict):
@@ -27,7 +27,7 @@ def find_disorder(records: Iterable[Any]) -> str:
         info = record.get("info")
         own = info if isinstance(info, dict) else record
         name = next((own[key] for key in _IDS if isinstance(own.get(key), str | int)), None)
-        if name is not None and known.setdefault(name, record) is not record and known[name] == record:
+        if name is not None and by_id.setdefault(name, record) is not record and by_id[name] == record:
             return f"/{place} stands twice"
         time, step = _seconds(own), own.get("step_id")
         if (time is not None and time < latest - _LEAST_SECONDS) or (isinstance(step, int) and step < number):

@@ -88,7 +88,7 @@ def join_into_objects(shards: Sequence[Shard], objects: ObjectFolder, options: T
             return None
         objects.upload(Path(name), f"{INPUTS}/{_FOLDER}/*")
         parts = (
-            replace(shard, path=objects.url_of(f"{INPUTS}/{_FOLDER}/{Path(shard.path).name}"))
+            replace(shard, path=objects.make_url(f"{INPUTS}/{_FOLDER}/{Path(shard.path).name}"))
             for shard in joined.shards
         )
         return replace(joined, shards=tuple(parts))

@@ -23,7 +23,7 @@ class ObjectFolder(Record, frozen=True):
 
     url: str
 
-    def url_of(self, name: str) -> str:
+    def make_url(self, name: str) -> str:
         """Return the URL of an object, with the options of the folder's."""
         url, mark, options = self.url.partition("?")
         return f"{url.rstrip('/')}/{name}{mark}{options}"

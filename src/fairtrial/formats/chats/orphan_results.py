@@ -37,8 +37,8 @@ def _find_copy(invocation: Invocation) -> str:
     if len(counts) == len(invocation.tool_calls):
         return ""
     results = Counter(step.id for step in invocation.steps or () if isinstance(step, ToolResult))
-    copied = next((call[0] for call, count in counts.items() if count > max(1, results[call[0]])), "")
-    return f"the call {copied} stands twice" if copied else ""
+    copy_id = next((call[0] for call, count in counts.items() if count > max(1, results[call[0]])), "")
+    return f"the call {copy_id} stands twice" if copy_id else ""
 
 
 def _are_complete(trace: Trace) -> bool:

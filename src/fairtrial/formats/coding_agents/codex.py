@@ -84,8 +84,8 @@ def read_session(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recor
     if broken and invocations:
         invocations[-1] = replace(invocations[-1], final_response=None)
     trace = _with_instructions(with_durations(Trace(tuple(invocations))), "\n".join(filter(None, instructions)))
-    lost = _find_lost(trace, items) or turns.find_lost_tokens() if turns.turns else ""
-    trace = incomplete_trace(with_unread(trace, reading), lost)
+    reason = _find_lost(trace, items) or turns.find_lost_tokens() if turns.turns else ""
+    trace = incomplete_trace(with_unread(trace, reading), reason)
     name = text_at(meta, "id") or stem
     extra = {key: meta[key] for key in ("cwd", "cli_version", "originator", "git") if meta.get(key)}
     trace = replace(trace, session_id=name, extra=extra or None, broken=broken)

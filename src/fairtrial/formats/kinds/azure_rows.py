@@ -65,28 +65,28 @@ def read_azure(values: list[Any]) -> Iterator[Conversation]:
     """Yield a conversation for each row."""
     for i, row in enumerate(_rows(values), 1):
         name = str(row.get("id") or f"row-{i}")
-        called = list(objects(row.get("tool_calls")))
+        column = list(objects(row.get("tool_calls")))
         messages = [*_as_messages(row.get("query"), "user"), *_as_messages(row.get("response"), "assistant")]
         messages = messages or list(_conversation(row))
         own = [entry for message in messages for entry in _read_message(message)]
         keeps_calls = not isinstance(row.get("response"), str) or "tool_calls" in row
         has_calls = any("tool_calls" in entry for entry in own)
         source: list[Any] = messages
-        if called and not has_calls:
-            own[-1:-1] = [entry for call in called for entry in _read_message({"role": "assistant", "content": [call]})]
-            source = [*messages, called]
-        yield Conversation(name, own, source, keeps_calls, incomplete=_find_lost(called, own))
+        if column and not has_calls:
+            own[-1:-1] = [entry for call in column for entry in _read_message({"role": "assistant", "content": [call]})]
+            source = [*messages, column]
+        yield Conversation(name, own, source, keeps_calls, incomplete=_find_lost(column, own))
 
 
 def _as_messages(value: Any, role: str) -> list[dict[str, Any]]:
     return [{"role": role, "content": value}] if isinstance(value, str) else list(objects(value))
 
 
-def _find_lost(called: list[dict[str, Any]], messages: list[dict[str, Any]]) -> str:
+def _find_lost(column: list[dict[str, Any]], messages: list[dict[str, Any]]) -> str:
     """Return the reason if a call of the column `tool_calls` stands in no message."""
     ids = {call["id"] for entry in messages for call in entry.get("tool_calls", ())}
-    lost = next((i for i, call in enumerate(called) if _function(call)["id"] not in ids), None)
-    return "" if lost is None else f"/tool_calls/{lost} names a call that no message holds"
+    place = next((i for i, call in enumerate(column) if _function(call)["id"] not in ids), None)
+    return "" if place is None else f"/tool_calls/{place} names a call that no message holds"
 
 
 def _read_message(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
