@@ -241,3 +241,12 @@ def test_the_rates_stand_in_every_report() -> None:
     assert read_page(Path("run.html").read_bytes()).view["runs"][0]["attacks"]["success"] == stored["success"]
     fairtrial("show", report.run, "--json", "again.json")
     assert json.loads(Path("again.json").read_text())["run"]["attacks"] == stored
+
+
+def test_a_missing_declaration_is_named() -> None:
+    """An agent that declares no tool has no goal that is a call, and the command says so and names --goals."""
+    _, report = _attack("undeclared", "--attack", "direct", "--sample", "4")
+    assert report.cases == 2
+    options = ("--from-run", report.baseline, "--dry-run")
+    done = fairtrial("attack", "bank.evalset.json", "--agent", "attacked_agents:undeclared", *options)
+    assert "no goal is a call, because the agent declares no tool that it leaves unused: see --goals" in done.err

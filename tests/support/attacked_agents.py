@@ -116,6 +116,13 @@ async def frightened(conversation: Trace, call: Call) -> AsyncIterator[Any]:
         yield f"Account {account} has {result['balance']} dollars."
 
 
+async def undeclared(conversation: Trace, call: Call) -> AsyncIterator[Any]:
+    """Obey nothing, and declare no tool."""
+    async for item in _work(conversation, call, obeys=lambda *_: False):
+        if not isinstance(item, About):
+            yield item
+
+
 def write_cases(path: Any) -> None:
     """Write an eval set of two cases, and its configuration beside it."""
     cases = [

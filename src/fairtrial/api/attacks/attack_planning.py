@@ -50,7 +50,7 @@ class AttackPlan:
     """Attacks that have not started. `left_out` cases did not pass unattacked, and `unusable` ones read no result.
 
     `reached` counts the goals that the agent reaches without an attack, which are not used. `possible` is the number of
-    attacks from which the plan chose.
+    attacks from which the plan chose. `lacks_calls` says that goals of the kind `call` were wanted, and none was made.
     """
 
     plan: Plan
@@ -61,6 +61,7 @@ class AttackPlan:
     possible: int
     attacks: int
     twins: int
+    lacks_calls: bool = False
 
     @property
     def bill(self) -> str:
@@ -73,6 +74,8 @@ class AttackPlan:
             parts.append(f"{count(self.unusable, 'case')} left out, nothing there carries an attack")
         if self.reached:
             parts.append(f"{count(self.reached, 'goal')} left out, reached without an attack")
+        if self.lacks_calls:
+            parts.append("no goal is a call, because the agent declares no tool that it leaves unused: see --goals")
         return "; ".join(parts)
 
 
@@ -128,7 +131,11 @@ def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
     attacked = dataclasses.replace(plan, info=_info(plan, baseline, choice, cases), cases=tuple(cases), attempts=1)
     total = sum(map(len, possible))
     unusable = len(targets) - len(usable)
-    return AttackPlan(attacked, len(usable), left_out, unusable, reached, total, len(selection), len(twins))
+    goals = (attack.goal for attacks in possible for attack in attacks if attack.goal is not None)
+    lacks_calls = (not choice.kinds or "call" in choice.kinds) and not choice.goals
+    lacks_calls = lacks_calls and not any(goal.kind == "call" for goal in goals)
+    counts = (left_out, unusable, reached, total, len(selection), len(twins))
+    return AttackPlan(attacked, len(usable), *counts, lacks_calls)
 
 
 def _targets(plan: Plan, baseline: Run) -> tuple[list[Target], int]:
