@@ -12,7 +12,7 @@ pytest.importorskip("agentdojo", reason="needs AgentDojo (make test-agentdojo)")
 import dojo
 
 import fairtrial
-from fairtrial.api.attacks.attack_candidates import AttackChoice
+from fairtrial.api.attacks.attack_choice import AttackChoice
 from fairtrial.api.attacks.attack_planning import plan_attacks
 from fairtrial.api.execution import execute
 from fairtrial.api.planning import plan_run

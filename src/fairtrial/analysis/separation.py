@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from fairtrial.records.mutation import BestThreshold
+from fairtrial.records.mutation import FEWEST_SCORES, BestThreshold
 from fairtrial.records.result import Outcome
 
 _RESAMPLES = 200
 _BETTER = 0.02
 """The smallest gain in Youden's J for which another threshold is proposed."""
-FEWEST = 5
-"""The smallest number of cases, and of values on each side, that can show a threshold."""
 
 
 @dataclass
@@ -40,7 +38,7 @@ class Separation:
         The result is None if there are too few values, or if the configured threshold is as good.
         """
         cases = list(self._values.values())
-        if len(cases) < FEWEST or any(sum(len(case[side]) for case in cases) < FEWEST for side in (0, 1)):
+        if len(cases) < FEWEST_SCORES or any(sum(len(case[side]) for case in cases) < FEWEST_SCORES for side in (0, 1)):
             return None
         sign = -1 if self.lower_is_better else 1
         threshold, youden = _best(cases)

@@ -161,8 +161,7 @@ def print_flaky(console: Console, flakiness: Flakiness) -> None:
 
 def print_history(console: Console, history: RunHistory | CaseHistory) -> None:
     """Print a series of runs, or the attempts at a case along it."""
-    is_case = isinstance(history, CaseHistory)
-    console.print(case_history_report(history) if is_case else history_report(history))
+    console.print(case_history_report(history) if isinstance(history, CaseHistory) else history_report(history))
 
 
 def print_gate(console: Console, decision: GateDecision) -> None:

@@ -184,7 +184,7 @@ class Run:
 
     def transcript(self, result: CaseResult) -> Transcript:
         """Return an attempt with its conversation, its case and its decisive step, which are read from the store."""
-        from fairtrial.api.collected_failures import read_transcript
+        from fairtrial.api.run_parts.collected_failures import read_transcript
 
         return read_transcript(self._store, self.info.id, result)
 
@@ -248,27 +248,27 @@ class Run:
 
     def failures(self) -> Failures:
         """Return the decisive step of each failed attempt, and the modes of the failures."""
-        from fairtrial.api.collected_failures import find_failures
+        from fairtrial.api.run_parts.collected_failures import find_failures
 
         return find_failures(self)
 
     @cached_property
     def failure_modes(self) -> Failures | None:
         """Its failures as reports show them. None if too many attempts failed. Computed once."""
-        from fairtrial.api.collected_failures import report_failures
+        from fairtrial.api.run_parts.collected_failures import report_failures
 
         return report_failures(self)
 
     @cached_property
     def attacks(self) -> AttackReport | None:
         """The rates of an attack run. None for other runs. Computed once."""
-        from fairtrial.api.attacks.attack_rates import report_attacks
+        from fairtrial.api.run_parts.attack_rates import report_attacks
 
         return report_attacks(self)
 
     def mode_changes(self, base: ReportedRun) -> ModeChanges | None:
         """Return how its failure modes changed since a base run. None if too many attempts failed."""
-        from fairtrial.api.collected_failures import report_changes
+        from fairtrial.api.run_parts.collected_failures import report_changes
 
         return report_changes(self, base)
 

@@ -12,6 +12,9 @@ Direction = Literal["harmful", "harmless"]
 Family = Literal["calls", "facts", "form"]
 """What a change concerns: the calls and turns of an agent, the facts of its reply, or the form of its reply."""
 
+FEWEST_SCORES = 5
+"""The smallest number of cases, and of values on each side, that can show a better threshold."""
+
 
 class Mutation(Record, frozen=True):
     """A change that an operator planted in a recording. `invocation` counts from 1.

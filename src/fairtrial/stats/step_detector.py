@@ -20,7 +20,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 RUNS_BETWEEN_FALSE_STEPS = 1000
 """On average, at most one of so many runs raises a false alarm."""
@@ -61,7 +61,7 @@ class StepDetector:
     """
 
     false_every: float = RUNS_BETWEEN_FALSE_STEPS
-    _runs: deque[Mapping[Hashable, CaseValue]] = field(default_factory=deque)
+    _runs: deque[Mapping[Any, CaseValue]] = field(default_factory=deque)
     _first: int = 0
     _number: int = -1
 
@@ -70,7 +70,7 @@ class StepDetector:
         self._runs.clear()
         self._first = self._number + 1
 
-    def add(self, values: Mapping[Hashable, CaseValue]) -> FoundStep | None:
+    def add(self, values: Mapping[Any, CaseValue]) -> FoundStep | None:
         """Add the values of the next run by case, and return the step that it shows, or None."""
         self._number += 1
         self._runs.append(values)

@@ -21,9 +21,9 @@ from fairtrial.api.attacks.attack_candidates import (
     plant_in_messages,
 )
 from fairtrial.api.attacks.attack_choice import AttackChoice, check_attacks
-from fairtrial.api.attacks.attack_rates import ATTACKED, HARMLESS, REPORTED, SUCCESS, UTILITY, utility
 from fairtrial.api.mutation.mutation_sources import judged_criteria
 from fairtrial.api.planning import Plan, new_run_id, now
+from fairtrial.api.run_parts.attack_rates import ATTACKED, HARMLESS, REPORTED, SUCCESS, UTILITY, utility
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
 from fairtrial.metrics.attacks.attack_goals import AttackReported, AttackSuccess
@@ -131,9 +131,9 @@ def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
     attacked = dataclasses.replace(plan, info=_info(plan, baseline, choice, cases), cases=tuple(cases), attempts=1)
     total = sum(map(len, possible))
     unusable = len(targets) - len(usable)
-    goals = (attack.goal for attacks in possible for attack in attacks if attack.goal is not None)
+    possible_goals = (attack.goal for attacks in possible for attack in attacks if attack.goal is not None)
     lacks_calls = (not choice.kinds or "call" in choice.kinds) and not choice.goals
-    lacks_calls = lacks_calls and not any(goal.kind == "call" for goal in goals)
+    lacks_calls = lacks_calls and not any(goal.kind == "call" for goal in possible_goals)
     counts = (left_out, unusable, reached, total, len(selection), len(twins))
     return AttackPlan(attacked, len(usable), *counts, lacks_calls)
 

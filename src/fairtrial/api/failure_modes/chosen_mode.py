@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, name_key
-from fairtrial.api.collected_failures import labelled_failures
+from fairtrial.api.run_parts.collected_failures import labelled_failures
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
 from fairtrial.records.failure_mode import FailureMode, Failures

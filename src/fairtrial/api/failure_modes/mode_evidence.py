@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from fairtrial.analysis.failures.guard_config import ToolUse
 from fairtrial.analysis.failures.named_failures import ReadFailure
 from fairtrial.analysis.failures.run_failures import FAILED
-from fairtrial.api.collected_failures import labelled_failures
 from fairtrial.api.datasets.shard_scoring import FailedAttempt as KeptAttempt
 from fairtrial.api.failure_modes.folder_modes import FolderPass
 from fairtrial.api.result_folders.dataset_sources import is_folder_of_results, local_results, read_manifest
 from fairtrial.api.result_folders.dataset_tables import OWN_CASE
+from fairtrial.api.run_parts.collected_failures import labelled_failures
 from fairtrial.api.stored_runs import Run, reread
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase

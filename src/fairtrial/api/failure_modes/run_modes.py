@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from fairtrial.analysis.failures.failure_tally import FailureTally
 from fairtrial.analysis.failures.mode_changes import CaseRates, compare_modes, compare_shares, rates_of_run
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
-from fairtrial.api.collected_failures import case_keys, check_distance, count_failures, find_failures
 from fairtrial.api.failure_modes.folder_modes import folder_failures, measure_failures
 from fairtrial.api.result_folders.dataset_sources import is_folder_of_results
+from fairtrial.api.run_parts.collected_failures import case_keys, check_distance, count_failures, find_failures
 from fairtrial.api.run_sources import is_file
 from fairtrial.api.stored_runs import Run, reread
 from fairtrial.errors import UsageError

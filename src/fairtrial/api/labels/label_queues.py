@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.api.collected_failures import find_failures
 from fairtrial.api.labels.label_sampling import (
     Candidate,
     Sample,
@@ -21,6 +20,7 @@ from fairtrial.api.labels.label_sampling import (
     measure_closeness,
     overlapping,
 )
+from fairtrial.api.run_parts.collected_failures import find_failures
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError, nearest, spell
 from fairtrial.records.attempt_row import CriterionTerms

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.analysis.separation import FEWEST
 from fairtrial.records.mutation import (
+    FEWEST_SCORES,
     CatchRate,
     Coverage,
     CriterionRole,
@@ -150,8 +150,8 @@ def _advice(report: MutationReport) -> Iterator[str]:
             f"{count(fix.survivors, 'survivor')}, and fails {fix.false_alarms} of {fix.harmless} conversations that "
             "are right and pass now (really run)"
         )
-    if report.baselines < FEWEST:
-        yield f"no other threshold is proposed from {count(report.baselines, 'case')}: that takes {FEWEST}"
+    if report.baselines < FEWEST_SCORES:
+        yield f"no other threshold is proposed from {count(report.baselines, 'case')}: that takes {FEWEST_SCORES}"
 
 
 def judges_in(report: MutationReport) -> list[CriterionRole]:

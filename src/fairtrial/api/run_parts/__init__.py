@@ -1,0 +1,1 @@
+"""What a run says about itself when somebody asks: its failures, and its attack rates."""
