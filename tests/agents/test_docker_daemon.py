@@ -55,8 +55,8 @@ def _programs() -> bytes:
         files |= {name.lstrip("/"): Path(name).resolve() for name in re.findall(r"(/\S+) \(0x", libraries)}
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        for name, path in files.items():
-            tar.add(path, name)
+        for name, file in files.items():
+            tar.add(file, name)
     return archive.getvalue()
 
 
