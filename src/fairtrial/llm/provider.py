@@ -19,7 +19,7 @@ from fairtrial.llm.address import Address
 from fairtrial.llm.library_models import OpenModel, open_model
 from fairtrial.llm.library_settings import SETTINGS, settings_for
 from fairtrial.llm.model import CallError, ExhaustedError, RefusedError, UnusableModelError, ignore
-from fairtrial.llm.refusals import UNUSABLE, failure_of
+from fairtrial.llm.refusals import UNUSABLE, make_failure
 from fairtrial.llm.secrets import known_secrets, redact, without_credentials
 from fairtrial.llm.token_counts import compute_price
 from fairtrial.llm.unsent_settings import unsent_settings
@@ -177,10 +177,10 @@ class Provider:
         from fairtrial.llm.provider_replies import NoReplyError
 
         if isinstance(error, NoReplyError):
-            return failure_of(error.status, {}, error.body, "the response holds no reply", self.clean), error.status
+            return make_failure(error.status, {}, error.body, "the response holds no reply", self.clean), error.status
         if isinstance(error, ModelHTTPError):
             status = error.status_code
-            return failure_of(status, error.headers or {}, error.body, f"HTTP {status}", self.clean), status
+            return make_failure(status, error.headers or {}, error.body, f"HTTP {status}", self.clean), status
         text = self.clean(str(error))
         if isinstance(error, UserError):
             return CallError(text), None

@@ -18,7 +18,7 @@ _EXHAUSTED = re.compile(r"insufficient_quota|billing_(hard_limit|not_active)|cre
 """Refusals that no waiting ends, because the account has no money left."""
 
 
-def failure_of(
+def make_failure(
     status: int, headers: Mapping[str, str], body: object, kind: str, clean: Callable[[str], str]
 ) -> CallError:
     """Return the failure that a refusal means.
