@@ -84,6 +84,19 @@ def test_forged_verdicts_have_a_bound_of_their_own(passed: int, is_refused: bool
     assert [refusal.rule for refusal in refusals] == ["forged"] * is_refused
 
 
+def test_a_judge_that_is_right_in_95_percent_nearly_always_passes_one_of_72_forged_verdicts() -> None:
+    """The figures of the page: 1 - 0.95^72 for one of them, and the bounds of 10 of 72 and 4 of 8."""
+    assert chance_of_wrong(1, 72) == pytest.approx(1 - 0.95**72)
+    shares = [f"{100 * chance_of_wrong(wrong, asked):.2f}" for wrong, asked in ((1, 72), (10, 72), (4, 8))]
+    assert shares == ["97.51", "0.30", "0.04"]
+    assert [chance_of_wrong(*pair) < CHANCES["forged"] for pair in ((9, 72), (10, 72), (3, 8), (4, 8))] == [
+        False,
+        True,
+        False,
+        True,
+    ]
+
+
 def test_answers_that_could_not_be_read_are_no_mistakes() -> None:
     """They are left out of every share."""
     assert list_refusals([replace(answer, outcome="") for answer in answers(1, 0)]) == ()
