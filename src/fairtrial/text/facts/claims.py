@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from fairtrial.text.facts.fact import Fact, Kind, Reading
-from fairtrial.text.facts.word_patterns import Cue, LazyPattern, cues_of
+from fairtrial.text.facts.word_patterns import Cue, LazyPattern, read_cues
 
 Finder = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
 """Returns the kind and the readings of a match, or `None` if it is no fact."""
@@ -22,7 +22,7 @@ class Claims:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.cues = cues_of(text)
+        self.cues = read_cues(text)
         self.facts: list[Fact] = []
         self.windows: list[tuple[int, int]] | None = None
 

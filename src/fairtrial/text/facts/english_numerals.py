@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.word_patterns import LazyPattern, StartPattern, cues_of
+from fairtrial.text.facts.word_patterns import LazyPattern, StartPattern, read_cues
 
 _UNITS = {
     word: value
@@ -91,7 +91,7 @@ def english_numerals(text: str) -> list[tuple[int, int, str]]:
     "one" that stands for a noun ("this one", "one of them") stays a word.
     """
     edits: list[tuple[int, int, str]] = []
-    words = cues_of(text).words
+    words = read_cues(text).words
     if words.isdisjoint(_CUES) and (words.isdisjoint(_ARTICLES) or words.isdisjoint(_SPANS)):
         return edits
     for match in _NUMERAL.finditer(text):

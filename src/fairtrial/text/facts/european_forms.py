@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Literal
 
-from fairtrial.text.facts.word_patterns import LazyPattern, cues_of
+from fairtrial.text.facts.word_patterns import LazyPattern, read_cues
 
 _Language = Literal["es", "fr", "de"]
 _Edit = tuple[int, int, str]
@@ -67,7 +67,7 @@ def european_forms(text: str) -> list[_Edit]:
     For example "1.234,56 €" becomes "1234.56 €", and "3 de marzo de 2026" becomes "3 march 2026". A text is of a
     language if it has at least two of its frequent words, and more of them than of each other language.
     """
-    words_of_text = cues_of(text).words if text.isascii() else frozenset(_LATIN.compiled.findall(text))
+    words_of_text = read_cues(text).words if text.isascii() else frozenset(_LATIN.compiled.findall(text))
     language = _language(words_of_text)
     if language is None:
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairtrial.text.facts.word_patterns import LazyPattern, cues_of
+from fairtrial.text.facts.word_patterns import LazyPattern, read_cues
 
 _SMALL = (
     "in on of from about takes take the has is was since by at and until between around to for than are or over only"
@@ -22,6 +22,6 @@ _GLUED = LazyPattern(
 
 def split_glued(text: str) -> list[tuple[int, int, str]]:
     """Return the edits that put a space between a small word and a number or a month: their spans, and the space."""
-    if not (_BESIDE_DIGIT.search(text) or not _GLUED_MONTHS.isdisjoint(cues_of(text).words)):
+    if not (_BESIDE_DIGIT.search(text) or not _GLUED_MONTHS.isdisjoint(read_cues(text).words)):
         return []
     return [(match.end(), match.end(), " ") for match in _GLUED.finditer(text)]

@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.word_patterns import LazyPattern, alternatives, cues_of
+from fairtrial.text.facts.word_patterns import LazyPattern, alternatives, read_cues
 
 _SENTENCE = LazyPattern(r"(?<=[.!?])\s+|(?<=[。!?！？])|\n+")
 _CLAUSE = LazyPattern(
@@ -126,7 +126,7 @@ def _topics(text: str) -> tuple[str, ...]:
 
 
 def _may_name_topic(small: str) -> bool:
-    return not small.isascii() or not cues_of(small).words.isdisjoint(_cue_words())
+    return not small.isascii() or not read_cues(small).words.isdisjoint(_cue_words())
 
 
 @cache

@@ -100,7 +100,7 @@ class Cues:
 
 
 @lru_cache(maxsize=8)
-def cues_of(text: str) -> Cues:
+def read_cues(text: str) -> Cues:
     """Return the cues of a text. Those of the last texts are remembered, because several passes ask for them."""
     return Cues(text)
 
