@@ -54,6 +54,7 @@ from fairtrial.text.display import describe_error
 
 _LARGEST_FRAME = 2**30
 _END_SECONDS = 2.0
+_START_SECONDS = 120.0
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
     "from fairtrial.recording.isolation.agent_process import main; main(*sys.argv[1:4])"
@@ -170,7 +171,12 @@ class AgentProcess:
             start_new_session=True,
         )
         self._reader = asyncio.create_task(self._read(self._process))
-        ready = await self.next_report(0)
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                ready = await self.next_report(0)
+        except TimeoutError:
+            self.has_ended = True
+            raise AgentError(f"the process of the agent was not ready within {_START_SECONDS:g} seconds") from None
         if isinstance(ready, RequestFailure):
             raise_failure(ready)
 
