@@ -131,9 +131,9 @@ def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
     attacked = dataclasses.replace(plan, info=_info(plan, baseline, choice, cases), cases=tuple(cases), attempts=1)
     total = sum(map(len, possible))
     unusable = len(targets) - len(usable)
-    possible_goals = (attack.goal for attacks in possible for attack in attacks if attack.goal is not None)
+    made_goals = (attack.goal for attacks in possible for attack in attacks if attack.goal is not None)
     lacks_calls = (not choice.kinds or "call" in choice.kinds) and not choice.goals
-    lacks_calls = lacks_calls and not any(goal.kind == "call" for goal in possible_goals)
+    lacks_calls = lacks_calls and not any(goal.kind == "call" for goal in made_goals)
     counts = (left_out, unusable, reached, total, len(selection), len(twins))
     return AttackPlan(attacked, len(usable), *counts, lacks_calls)
 
