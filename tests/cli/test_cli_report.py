@@ -59,7 +59,7 @@ def test_two_runs_stand_side_by_side() -> None:
     assert fairtrial("show", candidate, "--baseline", base, "--html", "both.html").code == 0
     page = read_page(Path("both.html").read_bytes())
     assert [view["id"] for view in page.view["runs"]] == [base, candidate]
-    changes = {entry["name"]: entry["change"] for entry in page.view["comparison"]["cases"]}
+    changes = {entry["name"]: entry["change"] for entry in page.view["comparisons"][0]["cases"]}
     assert changes == {"good": "same", "crash": "only_base", "fail[1]": "only_candidate"}
     assert [attempt["name"] for attempt in page.attempts(1)] == ["good", "fail[1]"]
 
@@ -69,7 +69,7 @@ def test_a_page_can_show_the_change_since_a_baseline() -> None:
     base = run("--only", "good")
     run("--baseline", base, "--html", "changed.html")
     page = read_page(Path("changed.html").read_bytes())
-    changes = {entry["name"]: entry["change"] for entry in page.view["comparison"]["cases"]}
+    changes = {entry["name"]: entry["change"] for entry in page.view["comparisons"][0]["cases"]}
     assert changes == {"good": "same", "fail[1]": "only_candidate", "crash": "only_candidate"}
     assert (len(page.view["runs"]), page.view["runs"][0]["id"]) == (2, base)
     assert [attempt["name"] for attempt in page.attempts(0)] == ["good"]
@@ -82,7 +82,7 @@ def test_a_baseline_in_a_file_has_no_conversations() -> None:
     run("--baseline", "main.json", "--html", "changed.html")
     page = read_page(Path("changed.html").read_bytes())
     assert len(page.view["runs"]) == 1
-    assert {entry["name"] for entry in page.view["comparison"]["cases"]} == {"good", "fail[1]", "crash"}
+    assert {entry["name"] for entry in page.view["comparisons"][0]["cases"]} == {"good", "fail[1]", "crash"}
 
 
 def test_wrong_arguments_are_refused() -> None:

@@ -39,7 +39,8 @@ def make_conversations(number: int) -> list[dict[str, Any]]:
         model = MODELS[i % len(MODELS)]
         one = {**conversation(i), "metadata": {"model": model}}
         if model == "small":
-            one["messages"][1]["tool_calls"] *= 2
+            calls = one["messages"][1]["tool_calls"]
+            calls.append({**calls[0], "id": "another"})
         made.append(one)
     return made
 

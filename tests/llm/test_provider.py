@@ -21,7 +21,7 @@ from fairtrial.llm.model import CallError, NamedModel, RefusedError, UnsentError
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ModelPool, check_model
 from fairtrial.llm.provider import Provider
-from fairtrial.llm.refusals import retry_after
+from fairtrial.llm.provider_refusals import retry_after
 from fairtrial.llm.token_counts import price_known
 from fairtrial.llm.unsent_settings import unsent_settings
 from fairtrial.records.record import Json

@@ -73,7 +73,7 @@ def test_a_fall_of_twenty_points_is_seen_at_once_and_begins_at_its_run() -> None
         assert detector.add(draw(rng, rates)) is None
     step = detector.add(draw(rng, [0.1] * 20 + rates[20:]))
     assert step is not None
-    assert (step.start, step.seen) == (20, 20)
+    assert (step.start, step.alarm) == (20, 20)
 
 
 def test_after_a_step_later_runs_are_compared_with_the_runs_since_it() -> None:

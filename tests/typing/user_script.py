@@ -458,12 +458,12 @@ def trust(run: Run, again: Run, folder: Path) -> list[str]:
     decision: GateDecision = gate(run, [Claim("at_least", 0.1)])
     try:
         size: SizePlan | StoreError | UsageError = plan(run, detect=0.2)
+        along: RunHistory = history(measure="cases", last=10)
+        refund: CaseHistory = case_history("refund")
+        assert along.rows or refund.state
     except (StoreError, UsageError) as error:
         size = error
     repeated: Flakiness = flaky(run)
-    along: RunHistory = history(measure="cases", last=10)
-    refund: CaseHistory = case_history("refund")
-    assert along.rows or refund.state
     labels: list[Label] = run.labels
     calibrations: list[Calibration] = calibrate(again)
     states: list[tuple[JudgeState, Agreement | None]] = [(own.state, own.agreement) for own in calibrations]

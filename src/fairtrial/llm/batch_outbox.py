@@ -21,7 +21,7 @@ from fairtrial.llm.budget import Budget
 from fairtrial.llm.fences import sendable
 from fairtrial.llm.model import CallError, DeferredCallError, RefusedError, UnsentError, call_key, ignore
 from fairtrial.llm.provider import Provider
-from fairtrial.llm.refusals import TRANSIENT
+from fairtrial.llm.provider_refusals import TRANSIENT
 from fairtrial.llm.token_counts import expected_price
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply

@@ -19,7 +19,7 @@ from fairtrial.llm.address import Address
 from fairtrial.llm.library_models import OpenModel, open_model
 from fairtrial.llm.library_settings import SETTINGS, settings_for
 from fairtrial.llm.model import CallError, ExhaustedError, RefusedError, UnusableModelError, ignore
-from fairtrial.llm.refusals import UNUSABLE, make_failure
+from fairtrial.llm.provider_refusals import UNUSABLE, make_failure
 from fairtrial.llm.secrets import known_secrets, redact, without_credentials
 from fairtrial.llm.token_counts import compute_price
 from fairtrial.llm.unsent_settings import unsent_settings

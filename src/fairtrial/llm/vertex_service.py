@@ -13,7 +13,7 @@ from typing import Any, Self
 from fairtrial.errors import ConfigError, lacks_extra
 from fairtrial.llm.model import CallError, RefusedError, UnusableModelError
 from fairtrial.llm.provider import CHECK_SECONDS
-from fairtrial.llm.refusals import OVERLOAD, TRANSIENT, retry_after
+from fairtrial.llm.provider_refusals import OVERLOAD, TRANSIENT, retry_after
 from fairtrial.llm.secrets import known_secrets, redact
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from fairtrial.errors import UsageError
-from fairtrial.llm.refusals import retry_after
+from fairtrial.llm.provider_refusals import retry_after
 from fairtrial.llm.secrets import redact, without_credentials
 from fairtrial.records.record import Json
 from fairtrial.system.importing import import_extra

@@ -12,7 +12,7 @@ from fairtrial.records.failure_mode import StepKind
 from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall
 from fairtrial.reports.numbers import quantity
 from fairtrial.reports.transcript import JudgedPart, Transcript, judged_parts
-from fairtrial.text.display import call, compact, fold
+from fairtrial.text.display import call, compact, fold, visible_line
 from fairtrial.text.languages import say
 
 LONGEST = 600
@@ -87,7 +87,7 @@ def _place(transcript: Transcript, index: int) -> _Place:
     if failed is None or failed.step is None or failed.step.invocation != index + 1:
         return None, None
     step = failed.step
-    return step.step or step.kind, Line("decisive", failed.reason, "bold red")
+    return step.step or step.kind, Line("decisive", visible_line(failed.reason), "bold red")
 
 
 def _conversation_lines(invocation: Invocation, place: _Place) -> Iterator[Line]:

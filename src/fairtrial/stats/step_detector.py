@@ -1,7 +1,7 @@
 """Steps in a series of runs: changes of the mean over the same cases, with a stated rate of false alarms.
 
 If nothing changed since a step, the values that the runs gave a case come in any order with the same probability. So
-each split of the runs into earlier and later ones is a draw without replacement, and `exp(tilt * sum of the later
+each split of the runs into earlier and later runs is a draw without replacement, and `exp(tilt * sum of the later
 values)`, divided by its mean over all draws, is an e-value: its expectation is 1. The product over independent cases
 and the mean over splits and tilts are e-values, too. By Markov's inequality, an e-value reaches N with a probability of
 at most 1 / N, so that at most one run in N raises a false alarm.
@@ -43,11 +43,11 @@ CaseValue = tuple[float, int]
 class FoundStep:
     """A step. `start` is the number of the first run after it, and `evidence` the e-value, at least N.
 
-    `seen` is the number of the run that raised the alarm.
+    `alarm` is the number of the run that raised it.
     """
 
     start: int
-    seen: int
+    alarm: int
     evidence: float
 
 
@@ -115,13 +115,13 @@ class StepDetector:
 class _Case:
     """A case whose values differ: the places of its runs, the later sums, and the later numbers, from each place on.
 
-    Without `units`, the values are 0 or 1, and `ones` of `number` are 1.
+    Without `units`, the values are 0 or 1, and `successes` of `number` are 1.
     """
 
     places: tuple[int, ...]
     sums: tuple[float, ...]
     numbers: tuple[int, ...]
-    ones: int = 0
+    successes: int = 0
     units: tuple[float, ...] = ()
 
     def split(self, start: int) -> _Split | None:
@@ -129,7 +129,7 @@ class _Case:
         first = bisect_left(self.places, start)
         if first in (0, len(self.places)):
             return None
-        return _Split(self.numbers[0], self.numbers[first], self.sums[first], self.ones, self.units)
+        return _Split(self.numbers[0], self.numbers[first], self.sums[first], self.successes, self.units)
 
 
 class _Split(NamedTuple):
@@ -138,24 +138,24 @@ class _Split(NamedTuple):
     number: int
     later: int
     later_sum: float
-    ones: int
+    successes: int
     units: tuple[float, ...]
 
     def evidence(self, tilt: float) -> float:
         """Return the logarithm of the e-value of a tilt."""
         if self.units:
             return tilt * self.later_sum - self.later * _log_mean_exp(self.units, tilt)
-        return tilt * self.later_sum - _log_mean_of_draws(self.ones, self.number, self.later, tilt)
+        return tilt * self.later_sum - _log_mean_of_draws(self.successes, self.number, self.later, tilt)
 
 
 def _read_case(row: Sequence[tuple[int, CaseValue]]) -> _Case | None:
     """Return the values of a case, or None if all of them are equal, so that they show nothing."""
     sums, numbers = [value for _, (value, _) in row], [attempts for _, (_, attempts) in row]
     is_same_number = min(numbers) == max(numbers)
-    ones, units = 0, tuple[float, ...]()
+    successes, units = 0, tuple[float, ...]()
     if all(map(float.is_integer, sums)) and (not is_same_number or numbers[0] == 1):
-        ones = int(sum(sums))
-        is_equal = ones in (0, sum(numbers))
+        successes = int(sum(sums))
+        is_equal = successes in (0, sum(numbers))
     else:
         if not is_same_number:
             sums = [value / attempts for value, attempts in zip(sums, numbers, strict=True)]
@@ -164,7 +164,7 @@ def _read_case(row: Sequence[tuple[int, CaseValue]]) -> _Case | None:
     if is_equal:
         return None
     places = tuple(place for place, _ in row)
-    return _Case(places, _sum_from_end(sums), tuple(map(int, _sum_from_end(numbers))), ones, units)
+    return _Case(places, _sum_from_end(sums), tuple(map(int, _sum_from_end(numbers))), successes, units)
 
 
 def _sum_from_end(values: Sequence[float]) -> tuple[float, ...]:
@@ -173,14 +173,15 @@ def _sum_from_end(values: Sequence[float]) -> tuple[float, ...]:
 
 
 @lru_cache(maxsize=1 << 17)
-def _log_mean_of_draws(ones: int, number: int, drawn: int, tilt: float) -> float:
-    """Return the logarithm of the mean of `exp(tilt * X)`, where X is the number of ones among drawn values.
+def _log_mean_of_draws(successes: int, number: int, drawn: int, tilt: float) -> float:
+    """Return the logarithm of the mean of `exp(tilt * X)`, where X is the number of successes among drawn values.
 
     X has the hypergeometric distribution.
     """
-    low, high = max(0, drawn - (number - ones)), min(ones, drawn)
+    low, high = max(0, drawn - (number - successes)), min(successes, drawn)
     terms = [
-        math.log(math.comb(ones, x) * math.comb(number - ones, drawn - x)) + tilt * x for x in range(low, high + 1)
+        math.log(math.comb(successes, x) * math.comb(number - successes, drawn - x)) + tilt * x
+        for x in range(low, high + 1)
     ]
     return _log_sum_exp(terms) - math.log(math.comb(number, drawn))
 

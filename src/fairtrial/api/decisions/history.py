@@ -8,7 +8,7 @@ from contextlib import closing
 from msgspec.structs import replace
 
 from fairtrial.analysis.measured_run import CASES, MeasuredRun
-from fairtrial.analysis.run_history import follow_case, follow_runs
+from fairtrial.analysis.run_series import follow_case, follow_runs
 from fairtrial.api.stored_runs import measure_stored, open_store
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.run import RunInfo
@@ -44,22 +44,24 @@ def history(
         raise UsageError(f"{spell('false_every')}: must be a number above 1, got {false_every!r}")
     with closing(open_store(store, create=False)) as run_store:
         common, members = _find_series(run_store, run, series)
-        # Runs before the first that is shown say what it is compared with.
-        read = members[-(last + WINDOW) :]
-        rows = follow_runs(_measure_each(run_store, read, measure), measure, false_every)
-        shown = rows[-last:]
-        for place, row in enumerate(shown):
+        # Runs before the first of the last rows say what it is compared with.
+        window = members[-(last + WINDOW) :]
+        rows = follow_runs(_measure_each(run_store, window, measure), measure, false_every)
+        last_rows = rows[-last:]
+        for place, row in enumerate(last_rows):
             summary = run_store.summary(row.id)
             if summary is not None:
-                shown[place] = replace(row, cost=_add_costs(summary.spending))
+                last_rows[place] = replace(row, cost=_add_costs(summary.spending))
         newest = measure_stored(run_store, members[-1]).measures.get(measure)
     notes = []
     if newest is not None and not newest.is_bounded:
         notes.append(f"{measure} has no largest or no smallest value, so that no step is looked for")
-    if len(members) > len(read):
-        notes.append(f"steps are looked for in the last {len(read)} runs")
+    if len(members) > len(window):
+        notes.append(f"steps are looked for in the last {len(window)} runs")
     is_rate = newest is None or newest.is_rate
-    return RunHistory(common, measure, is_rate, false_every, tuple(shown), len(members) - len(shown), tuple(notes))
+    return RunHistory(
+        common, measure, is_rate, false_every, tuple(last_rows), len(members) - len(last_rows), tuple(notes)
+    )
 
 
 def case_history(
@@ -83,8 +85,8 @@ def _add_costs(spending: RunUsage) -> float | None:
     """Return the cost of all models in US dollars, or None if a part of it is not known."""
     usages = (spending.agent, spending.judge, spending.simulator, spending.environment)
     costs = [usage.cost for usage in usages if usage is not None]
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if known and len(known) == len(costs) else None
+    prices = [cost for cost in costs if cost is not None]
+    return sum(prices) if prices and len(prices) == len(costs) else None
 
 
 def _measure_each(store: Store, members: Sequence[RunInfo], measure: str) -> Iterator[MeasuredRun]:

@@ -1,1 +1,1 @@
-"""What a run says about itself when somebody asks: its failures, and its attack rates."""
+"""Properties of a run that are computed at the first access: failures and attack rates."""

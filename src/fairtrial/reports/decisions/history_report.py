@@ -61,27 +61,27 @@ def describe_step(step: HistoryStep, *, is_rate: bool) -> str:
     if change.value is None or change.low is None or change.high is None:
         moved = "changed by an unknown amount"
     else:
-        ends = f"{_signed(change.low, size)} to {_signed(change.high, size)}"
-        moved = f"changed by {_signed(change.value, size)} ({ends})"
+        ends = f"{_write_signed(change.low, size)} to {_write_signed(change.high, size)}"
+        moved = f"changed by {_write_signed(change.value, size)} ({ends})"
     return (
         f"between {step.before} and {step.first}, {count(step.cases, 'case')} {moved}; "
         f"the step was seen in {step.seen_in} (e-value {step.evidence:,.0f})"
     )
 
 
-def _signed(value: float, size: Callable[[float], str]) -> str:
+def _write_signed(value: float, size: Callable[[float], str]) -> str:
     return f"{'-' if value < 0 else '+'}{size(abs(value))}"
 
 
 def draw_bars(values: Sequence[float | None]) -> str:
     """Return the last values as a line of bars, at most 60 cells. A run without a value is a space."""
-    shown = list(values)[-_WIDTH:]
-    known = [value for value in shown if value is not None]
-    if not known:
+    last_values = list(values)[-_WIDTH:]
+    numbers = [value for value in last_values if value is not None]
+    if not numbers:
         return ""
-    low, high = min(known), max(known)
+    low, high = min(numbers), max(numbers)
     steps = len(_BARS) - 1
-    bars = (" " if value is None else _BARS[round(steps * _share(value, low, high))] for value in shown)
+    bars = (" " if value is None else _BARS[round(steps * _share(value, low, high))] for value in last_values)
     return "".join(bars)
 
 
@@ -98,8 +98,8 @@ def case_history_report(history: CaseHistory) -> RenderableType:
         rows.add(run.id, visible_line(run.commit)[:_COMMIT] or DASH, *cells, edited)
     value = history.pass_rate
     ends = interval(Estimate(value.value, value.low, value.high), percent=True)
-    shown = "" if value.value is None else f"; {rate(value.value)} of the attempts passed ({ends})"
+    rate_text = "" if value.value is None else f"; {rate(value.value)} of the attempts passed ({ends})"
     first = next((run for run in history.runs if run.id == history.since), None)
     commit = f", commit {first.commit[:_COMMIT]}" if first is not None and first.commit else ""
     since = f" since {history.since}{commit}" if history.since else ""
-    return Group(rows, Text(""), Text(visible_line(f"{history.case} is {history.state}{since}{shown}."), "bold"))
+    return Group(rows, Text(""), Text(visible_line(f"{history.case} is {history.state}{since}{rate_text}."), "bold"))

@@ -105,7 +105,7 @@ def follow_runs(runs: Iterable[MeasuredRun], measure_name: str, false_every: flo
         rows.append(_row(run, measure, segment.add(run.info.id, values), new_segment))
         if measure is not None and (step := detector.add(values)) is not None:
             end_segment(measure)
-            number = step.seen - step.start + 1
+            number = step.alarm - step.start + 1
             segment = segment.divide(step.evidence, number, len(rows) - number)
         previous = run
     if previous is not None and measure_name in previous.measures:
