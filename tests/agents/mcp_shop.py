@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from typing import Any
 
 
-def serve() -> None:
-    """Serve two tools with the SDK, on standard input and output."""
+def serve(*, over_http: bool = False) -> None:
+    """Serve two tools with the SDK, on standard input and output or on a free port, which is printed."""
     try:
         from mcp.server.mcpserver import MCPServer as Server
     except ImportError:
@@ -28,7 +29,16 @@ def serve() -> None:
         """Cancel an order."""
         return f"{order_id} is cancelled {reason}".strip()
 
-    server.run("stdio")
+    if not over_http:
+        server.run("stdio")
+        return
+    import uvicorn
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        sys.stdout.write(f"{listening.getsockname()[1]}\n")
+        sys.stdout.flush()
+        config = uvicorn.Config(server.streamable_http_app(), log_level="warning")
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 FAULTY_TOOLS = [
@@ -75,4 +85,4 @@ def _answer(message: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    serve_faults() if sys.argv[1:] == ["faults"] else serve()
+    serve_faults() if sys.argv[1:] == ["faults"] else serve(over_http=sys.argv[1:] == ["http"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -77,6 +79,27 @@ def test_the_calls_of_a_case_are_made() -> None:
     assert result.summary.cases == {"passed": 1}
     assert recording.trace.agents[0].instructions == "Look up and cancel orders."
     assert list(recording.trace.agents[0].tool_names) == ["get_order", "cancel_order"]
+
+
+def test_a_server_is_reached_by_its_url() -> None:
+    """The same calls and results come over streamable HTTP."""
+    expected = turn(call("get_order", order_id="A-17"), query="Where is A-17?", reply='{"state": "shipped A-17"}')
+    with subprocess.Popen([sys.executable, FILE, "http"], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            result = run(f"mcp:http://127.0.0.1:{server.stdout.readline().strip()}/mcp", case(expected))
+        finally:
+            server.kill()
+    assert result.summary.cases == {"passed": 1}
+    ((_, recording),) = result.recordings
+    assert list(recording.trace.agents[0].tool_names) == ["get_order", "cancel_order"]
+
+
+def test_what_a_server_writes_to_standard_error_is_labelled(capfd: pytest.CaptureFixture[str]) -> None:
+    """A reader knows whose lines they are."""
+    code = "import runpy, sys; sys.stderr.write('started\\n'); runpy.run_path(sys.argv[1], run_name='__main__')"
+    run(f"mcp:{shlex.join([sys.executable, '-c', code, str(FILE)])}", case(turn(query="get_order {}", reply="x")))
+    assert "the MCP server: started\n" in capfd.readouterr().err
 
 
 def test_a_message_may_be_a_call() -> None:

@@ -11,6 +11,7 @@ import pytest
 from shop import CRITERIA, EVAL_SET, saying
 
 import fairtrial
+from fairtrial import Holding
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, Scenario
@@ -44,6 +45,15 @@ def test_a_function_that_returns_its_reply_only_is_recorded_whole() -> None:
         "cancel_order",
     ]
     assert [usage.total_tokens for usage in first.usages or ()] == [15, 15]
+    assert recording.trace.incomplete == ""
+
+
+def test_an_agent_in_a_process_of_its_own_is_recorded_by_its_spans() -> None:
+    """The spans are read in its process, and the calls come back."""
+    run = fairtrial.evaluate(EVAL_SET, traced, CRITERIA, record="spans", holding=Holding("process"))
+    assert run.summary.verdict == "passed"
+    ((_, recording),) = run.recordings
+    assert [len(turn.tool_calls) for turn in recording.trace.invocations] == [1, 2]
     assert recording.trace.incomplete == ""
 
 

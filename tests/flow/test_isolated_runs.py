@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 
 import pytest
 
@@ -48,6 +52,12 @@ def breaks(text: str) -> str:
         raise ValueError("boom")
     if text == "down":
         raise ConnectionError("nobody is there")
+    return "ok"
+
+
+def prints(text: str) -> str:
+    """Print a text that would clear the screen."""
+    print(text, "\\x1b[2J")
     return "ok"
 
 
@@ -200,3 +210,59 @@ def test_a_function_of_a_module_is_found_by_its_name() -> None:
 def loud(_: object) -> str:
     """Reply as the cases expect."""
     return "ok"
+
+
+LEAVES_A_CHILD = '''
+import subprocess, sys
+
+
+def leaves(text: str) -> str:
+    """Start a program that outlives the conversation, in a session of its own, with the outputs of the agent."""
+    code = "import sys, time; sys.stderr.write('from a child'); sys.stderr.flush(); time.sleep(300)"
+    child = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    open(text, "w").write(str(child.pid))
+    return "ok"
+'''
+
+
+def test_a_process_that_an_agent_leaves_behind_does_not_keep_the_output_open(tmp_path: Path) -> None:
+    """A reader of both outputs of the command sees their end, while the process still runs."""
+    Path("leaving_shop.py").write_text(LEAVES_A_CHILD, encoding="utf-8")
+    place = tmp_path / "child.pid"
+    write("own.evalset.json", eval_set(case("one", "ok", query=str(place))))
+    words = ["run", "own.evalset.json", "--agent", "leaving_shop:leaves", "--isolation", "process"]
+    done = subprocess.run(
+        [sys.executable, "-m", "fairtrial", *words], stdout=PIPE, stderr=STDOUT, text=True, timeout=60, check=False
+    )
+    child = int(place.read_text())
+    os.kill(child, 0)  # raises an error if the process has ended
+    os.kill(child, signal.SIGKILL)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_process_that_leaves_the_group_ends_with_the_folder(tmp_path: Path) -> None:
+    """It is known by its home."""
+    Path("leaving_shop.py").write_text(LEAVES_A_CHILD, encoding="utf-8")
+    place = tmp_path / "child.pid"
+    write("own.evalset.json", eval_set(case("one", "ok", query=str(place))))
+    run = fairtrial.evaluate("own.evalset.json", "leaving_shop:leaves", holding=Holding("folder"))
+    assert run.summary.verdict is Verdict.PASSED
+    status = Path(f"/proc/{place.read_text()}/status")
+    assert not status.exists() or "State:\tZ" in status.read_text()
+
+
+def test_what_an_agent_prints_is_shown_behind_its_name(capfd: pytest.CaptureFixture[str]) -> None:
+    """Control characters are spelt out."""
+    held("prints", "process", "hi")
+    assert "isolated_shop:prints: hi \\x1b[2J\n" in capfd.readouterr().err
+
+
+def test_attempts_whose_shared_process_does_not_start_all_fail() -> None:
+    """The process is shared, and no attempt waits for one that has ended."""
+    lines = ("import os", f"if os.getpid() != {os.getpid()}: os._exit(3)", "def reply(text): return text")
+    Path("broken_shop.py").write_text("\n".join(lines), encoding="utf-8")
+    run = fairtrial.evaluate(
+        "two.evalset.json", "broken_shop:reply", attempts=4, concurrency=8, holding=Holding("case")
+    )
+    causes = {recording.failure and recording.failure.cause.partition(" (")[0] for _, recording in run.recordings}
+    assert causes == {"the process of the agent ended with the exit code 3, before it replied"}

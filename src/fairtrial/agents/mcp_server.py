@@ -10,12 +10,13 @@ import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 import msgspec
 
 from fairtrial.agents.endpoints.endpoint_client import EndpointClient, connect, url_ending_in
 from fairtrial.agents.endpoints.urls import check_answers
+from fairtrial.agents.error_relay import relay_errors
 from fairtrial.agents.mcp_calls import make_declaration
 from fairtrial.agents.plain import as_text
 from fairtrial.agents.routing import route_call
@@ -120,7 +121,8 @@ class McpConnection:
 async def open_server(server: str) -> AsyncIterator[McpConnection]:
     """Start a server, or connect with it, and list its tools."""
     async with AsyncExitStack() as stack:
-        streams = await stack.enter_async_context(_transport(server))
+        errors = await stack.enter_async_context(relay_errors("the MCP server"))
+        streams = await stack.enter_async_context(_transport(server, errors))
         session_class = import_extra("mcp", EXTRA).ClientSession
         session = await stack.enter_async_context(session_class(streams[0], streams[1]))
         about = _as_json(await session.initialize())
@@ -135,14 +137,15 @@ async def open_server(server: str) -> AsyncIterator[McpConnection]:
         yield McpConnection(session, about, tools)
 
 
-def _transport(server: str) -> Any:
+def _transport(server: str, errors: TextIO) -> Any:
     if server.startswith(("http://", "https://")):
         module = import_extra("mcp.client.streamable_http", EXTRA)
         make_client = getattr(module, "streamable_http_client", None) or module.streamablehttp_client
         return make_client(server)
     stdio = import_extra("mcp.client.stdio", EXTRA)
     command, *args = split_command(server)
-    return stdio.stdio_client(stdio.StdioServerParameters(command=command, args=args, env=dict(os.environ)))
+    parameters = stdio.StdioServerParameters(command=command, args=args, env=dict(os.environ))
+    return stdio.stdio_client(parameters, errlog=errors)
 
 
 async def _list_page(session: Any, cursor: str | None) -> Any:

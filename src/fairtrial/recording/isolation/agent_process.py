@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import itertools
 import os
 import sys
@@ -53,12 +54,27 @@ def main(target: str, record: str, folder: str) -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
     asyncio.run(_serve(target, record, folder, requests, reports))
     os._exit(0)  # threads of the agent do not keep its process alive
 
 
 async def _serve(target: str, record: str, folder: str, requests: BinaryIO, reports: BinaryIO) -> None:
     server = _AgentServer(reports)
+    loop = asyncio.get_running_loop()
+    frames: asyncio.Queue[Request | None] = asyncio.Queue()
+
+    def read() -> None:
+        try:
+            while len(head := requests.read(LENGTH.size)) == LENGTH.size:
+                loop.call_soon_threadsafe(frames.put_nowait, read_request(requests.read(*LENGTH.unpack(head))))
+            loop.call_soon_threadsafe(frames.put_nowait, None)
+            time.sleep(_END_SECONDS)
+        finally:
+            os._exit(1)  # an agent that blocks the loop, or its own import, does not outlive its run
+
+    threading.Thread(target=read, daemon=True, name="fairtrial-requests").start()
     try:
         agent = find_agent(target)
         if record == "spans":
@@ -71,17 +87,6 @@ async def _serve(target: str, record: str, folder: str, requests: BinaryIO, repo
     if folder:
         os.chdir(folder)  # the modules of the agent are found from the folder of the run
     server.report(RequestEnd(0))
-    loop = asyncio.get_running_loop()
-    frames: asyncio.Queue[Request | None] = asyncio.Queue()
-
-    def read() -> None:
-        while len(head := requests.read(LENGTH.size)) == LENGTH.size:
-            loop.call_soon_threadsafe(frames.put_nowait, read_request(requests.read(*LENGTH.unpack(head))))
-        loop.call_soon_threadsafe(frames.put_nowait, None)
-        time.sleep(_END_SECONDS)
-        os._exit(1)  # an agent that blocks the loop does not outlive its run
-
-    threading.Thread(target=read, daemon=True, name="fairtrial-requests").start()
     while (frame := await frames.get()) is not None:
         server.take(agent, frame)
 

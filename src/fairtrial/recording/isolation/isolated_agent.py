@@ -13,13 +13,14 @@ import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NoReturn
 
 from msgspec.structs import replace
 
+from fairtrial.agents.error_relay import relay_errors
 from fairtrial.agents.harness.workspace_checks import end_group
 from fairtrial.agents.harness.workspaces import Snapshot, compare, remove_folder, take_snapshot
 from fairtrial.agents.routing import refusal
@@ -29,7 +30,6 @@ from fairtrial.recording.error_descriptions import ReportedError
 from fairtrial.recording.holding import Holding
 from fairtrial.recording.isolation.frames import (
     LENGTH,
-    CallTool,
     CloseSession,
     EndedByTool,
     OpenSession,
@@ -40,17 +40,17 @@ from fairtrial.recording.isolation.frames import (
     SendMessage,
     SentItem,
     TakeTurns,
-    ToolAnswered,
     ToolAsked,
     ToolReturned,
     pack,
     read_report,
 )
+from fairtrial.recording.isolation.isolated_tools import ToolCalls
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.state_delta import StateDelta
 from fairtrial.records.trace import About, Invocation, Part
-from fairtrial.text.display import describe_error
+from fairtrial.text.display import shorten
 
 _LARGEST_FRAME = 2**30
 _END_SECONDS = 2.0
@@ -110,6 +110,18 @@ class IsolatedAgents:
             await self._end(key)
 
 
+@asynccontextmanager
+async def _limit(problem: str) -> AsyncIterator[None]:
+    """Raise AgentError with a problem if the code in the block takes longer than a process may take to start."""
+    try:
+        async with asyncio.timeout(_START_SECONDS) as limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise AgentError(f"the process of the agent {problem} within {_START_SECONDS:g} seconds") from error
+
+
 class AgentProcess:
     """A process with an agent, and its folder. It starts when the first session opens."""
 
@@ -119,6 +131,7 @@ class AgentProcess:
         self._folder: Path | None = None
         self._before: Snapshot = {}
         self._process: Process | None = None
+        self._errors = AsyncExitStack()
         self._reader: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._numbers = itertools.count(1)
@@ -133,10 +146,13 @@ class AgentProcess:
                 await self._start()
         number = next(self._numbers)
         self._queues[number] = asyncio.Queue()
+        if self.has_ended:
+            self._queues[number].put_nowait(None)
         session = IsolatedSession(number, self, environment)
         try:
             self.write(OpenSession(number, case, environment is not None))
-            opening = await session.wait()
+            async with _limit("did not open a conversation"):
+                opening = await session.wait()
             session.can_resume = opening.resumes
             try:
                 yield session
@@ -163,22 +179,25 @@ class AgentProcess:
             inherited = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
             variables = {"HOME": str(home), "USERPROFILE": str(home), "PYTHONUSERBASE": base}
         path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
-        self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", _START, path, self._target, self._record, workspace),
-            stdin=PIPE,
-            stdout=PIPE,
-            env=inherited | variables,
-            start_new_session=True,
-        )
+        with await self._errors.enter_async_context(relay_errors(shorten(self._target, 60))) as errors:
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", _START, path, self._target, self._record, workspace),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=errors,
+                env=inherited | variables,
+                start_new_session=True,
+            )
         self._reader = asyncio.create_task(self._read(self._process))
+        is_ready = False
         try:
-            async with asyncio.timeout(_START_SECONDS):
+            async with _limit("was not ready"):
                 ready = await self.next_report(0)
-        except TimeoutError:
-            self.has_ended = True
-            raise AgentError(f"the process of the agent was not ready within {_START_SECONDS:g} seconds") from None
-        if isinstance(ready, RequestFailure):
-            raise_failure(ready)
+            if isinstance(ready, RequestFailure):
+                raise_failure(ready)
+            is_ready = True
+        finally:
+            self.has_ended = self.has_ended or not is_ready
 
     async def _read(self, process: Process) -> None:
         """Hand every frame to the session that it is for, until the process ends."""
@@ -205,13 +224,29 @@ class AgentProcess:
 
     async def next_report(self, session: int) -> Report:
         """Return the next report to a session. Raises AgentError if the process has ended."""
-        report = await self._queues[session].get()
+        queue = self._queues[session]
+        report = await queue.get()
         if report is not None:
             return report
+        queue.put_nowait(None)  # the process stays ended
         assert self._process is not None  # noqa: S101  (it has been read)
-        code = await self._process.wait()
+        code = await self._exit_code(self._process)
+        if code is None:
+            raise AgentError("the process of the agent stopped its reports, before it replied")
         how = f"by the signal {-code}" if code < 0 else f"with the exit code {code}"
         raise AgentError(f"the process of the agent ended {how}, before it replied")
+
+    async def _exit_code(self, process: Process) -> int | None:
+        """Return the exit code of a process that reports nothing more. None if it was still running, and is killed."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_SECONDS):
+                return await process.wait()
+        await end_group(process, self._home)
+        return None
+
+    @property
+    def _home(self) -> Path | None:
+        return None if self._folder is None else self._folder / "home"
 
     def changes(self) -> dict[str, Json]:
         """Return the files that the agent has written so far, as a part of the state of the session."""
@@ -229,10 +264,11 @@ class AgentProcess:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_END_SECONDS):
                     await process.wait()
-            await end_group(process, self._folder or Path(os.devnull))
+            await end_group(process, self._home)
         if self._reader is not None:
             self._reader.cancel()
             await asyncio.wait([self._reader])
+        await self._errors.aclose()
         if self._folder is not None:
             remove_folder(self._folder)
 
@@ -247,7 +283,7 @@ class IsolatedSession:
         self._number = number
         self._process = process
         self._environment = environment
-        self._tools = _ToolCalls(number, process, environment)
+        self._tools = ToolCalls(number, process.write, environment)
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Send a message of the user, and yield the items of the agent."""
@@ -296,63 +332,6 @@ class IsolatedSession:
                 self._tools.take(report)
             else:
                 return report
-
-
-class _ToolCalls:
-    """The calls of a session that its environment is answering."""
-
-    def __init__(self, session: int, process: AgentProcess, environment: Environment | None) -> None:
-        self._session, self._process, self._environment = session, process, environment
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._values: dict[int, asyncio.Queue[ToolReturned]] = {}
-
-    def take(self, report: ToolAsked | ToolReturned) -> None:
-        """Begin to answer a call, or take the value of the tool itself."""
-        if isinstance(report, ToolReturned):
-            if report.ask in self._values:
-                self._values[report.ask].put_nowait(report)
-            return
-        self._values[report.ask] = asyncio.Queue()
-        task = asyncio.create_task(self._answer(report))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _answer(self, question: ToolAsked) -> None:
-        assert self._environment is not None  # noqa: S101  (only then does the process ask)
-        reports: list[ToolReturned] = []
-
-        async def real() -> Json:
-            self._process.write(CallTool(self._session, question.ask))
-            reports.append(await self._values[question.ask].get())
-            if reports[-1].problem is not None:
-                raise _RealToolError(reports[-1].problem)
-            return reports[-1].value
-
-        try:
-            result = await self._environment.answer(question.call, question.declared, real)
-        except _RealToolError:
-            frame = ToolAnswered(self._session, question.ask, is_own=True)
-        except Exception as error:  # noqa: BLE001  (the environment has noted it, and the conversation ends)
-            frame = ToolAnswered(self._session, question.ask, problem=describe_error(error))
-        else:
-            is_own = bool(reports) and result.response is reports[-1].value and reports[-1].problem is None
-            response = None if is_own else result.response
-            frame = ToolAnswered(self._session, question.ask, response, result.is_error, is_own)
-        finally:
-            del self._values[question.ask]
-        self._process.write(frame)
-
-    async def stop(self) -> None:
-        """Stop the calls that are not answered yet."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-
-
-class _RealToolError(Exception):
-    """The tool itself failed, in the process of the agent."""
 
 
 def raise_failure(report: RequestFailure) -> NoReturn:
