@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from fairtrial import Recording, Run, SizePlan, Trace, UsageError, flaky, plan
+from fairtrial import (
+    EvalCase,
+    EvalSet,
+    Invocation,
+    Message,
+    Recording,
+    Run,
+    SizePlan,
+    Trace,
+    UsageError,
+    flaky,
+    plan,
+    score,
+)
 from fairtrial.stats.sample_size import cases_to_detect, detectable
-from graded_runs import Value, graded_run
+from graded_runs import Value, graded, graded_run, recording
 
 MIXED: dict[str, list[Value]] = {
     "always": [1, 1, 1, 1],
@@ -46,7 +60,7 @@ def test_the_agent_is_the_cause_if_the_traces_differ() -> None:
 
 def test_the_judge_is_the_cause_if_equal_traces_differ() -> None:
     """A metric that gives the same reply another value each time."""
-    from fairtrial import Criterion, EvalCase, EvalSet, Invocation, Message, score
+    from fairtrial import Criterion
 
     values = iter([1.0, 0.0])
 
@@ -142,3 +156,17 @@ def test_questions_that_cannot_be_asked_are_refused(question: dict[str, float], 
     """The message says which values are allowed."""
     with pytest.raises(UsageError, match=problem):
         plan(coins(), **question)  # type: ignore[arg-type]
+
+
+def test_flaky_counts_each_conversation_of_a_sample_once() -> None:
+    """An unequal sample is described by itself: weights of 1 and 100 change neither the changes nor the variances."""
+    recordings = [
+        replace(recording(name, value, number), probability=0.01 if name == "rare" else 1.0)
+        for name, values in MIXED.items()
+        for number, value in enumerate(values, 1)
+    ]
+    cases = tuple(EvalCase(name, (Invocation(Message("Grade?")),)) for name in MIXED)
+    sampled = score(recordings, EvalSet("grades", cases), [graded()])
+    found, alone = flaky(sampled), flaky(graded_run(MIXED))
+    assert any("sampled with 2 probabilities" in note for note in sampled.summary.notes)
+    assert replace(found, runs=()) == replace(alone, runs=())

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from turn_spans import span, write_spans
+from turn_spans import span, write_late_case, write_spans
 
 from commands import Done
 from commands import fairtrial as command
@@ -94,6 +94,29 @@ def test_late_spans_go_into_a_finished_folder(tmp_path: Path) -> None:
     texts = lines.read_text()
     assert "It arrived." in texts
     assert (tmp_path / "out/manifest.json").exists()
+
+
+def test_a_case_that_a_late_span_answers_is_not_unanswered_any_more(tmp_path: Path) -> None:
+    """Its conversation was refused, and the case had an error of its own. Both are gone."""
+    case_set, options = write_late_case(tmp_path)
+    arguments: list[str | Path] = [
+        "score",
+        tmp_path / "spans",
+        "--against",
+        case_set,
+        "--out",
+        tmp_path / "out",
+        *options,
+    ]
+    assert command(*arguments).code == 3
+    assert case_ids(tmp_path / "out") == ["case_1", "case_2"]
+    assert list((tmp_path / "out/refused").iterdir())
+    write_spans(tmp_path / "spans/wednesday.jsonl", [span(2, "c2")])
+    done = command(*arguments, "--resume")
+    assert done.code == 0, done.err
+    rows = pq.read_table(tmp_path / "out/attempts").to_pylist()
+    assert [(row["case_id"], row["verdict"]) for row in rows] == [("case_1", "passed"), ("case_2", "passed")]
+    assert not list((tmp_path / "out/refused").iterdir())
 
 
 def test_late_spans_keep_the_labels_of_people(tmp_path: Path) -> None:

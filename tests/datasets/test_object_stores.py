@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from traffic import attempts, conversation, write_expectation, write_lines
-from turn_spans import span, write_spans
+from turn_spans import span, write_late_case, write_spans
 
 from commands import fairtrial as command
 from fairtrial.api.datasets.shared_models import open_call_store
@@ -267,6 +267,22 @@ class TestOutput:
         assert sorted(row["case_id"] for row in own) == sorted(row["case_id"] for row in disk)
         assert {row["case_id"]: row["verdict"] for row in own} == {row["case_id"]: row["verdict"] for row in disk}
         assert all(row["file"] == f"{out}/inputs/conversations/part-0000.jsonl" for row in own)
+
+    def test_a_late_span_removes_refusals_and_unanswered_cases(self, server: str, bucket: str, tmp_path: Path) -> None:
+        """A conversation that answers a case only with its late span is refused no more, and the case is answered."""
+        case_set, options = write_late_case(tmp_path)
+        out = f"s3://{bucket}/late-case"
+        arguments: list[str | Path] = ["score", tmp_path / "spans", "--against", case_set, "--out", out, *options]
+        assert command(*arguments).code == 3
+        assert "refused/part-000000.parquet" in list_objects(server, bucket, "late-case")
+        write_spans(tmp_path / "spans/wednesday.jsonl", [span(2, "c2")])
+        done = command(*arguments, "--resume")
+        assert done.code == 0, done.err
+        objects = list_objects(server, bucket, "late-case")
+        assert not any(name.startswith("refused/") or "part-000001" in name for name in objects)
+        rows = pq.read_table(pa.BufferReader(objects["attempts/part-000000.parquet"])).to_pylist()
+        assert {row["case_id"]: row["verdict"] for row in rows} == {"case_1": "passed", "case_2": "passed"}
+        assert json.loads(objects["manifest.json"])["summary"]["invalid"] == {}
 
     def test_a_folder_with_objects_is_refused(self, bucket: str, config: Path) -> None:
         """Nothing of them is overwritten."""

@@ -37,3 +37,28 @@ def write_spans(path: Path, spans: Iterable[dict[str, Any]]) -> Path:
     path.parent.mkdir(exist_ok=True)
     path.write_text("".join(json.dumps(each) + "\n" for each in spans))
     return path
+
+
+def write_late_case(folder: Path) -> tuple[Path, list[str]]:
+    """Write an eval set of two cases, and spans of which the second case lacks its first turn.
+
+    Return the eval set, and the options with which its cases are found.
+    """
+    write_spans(folder / "spans/monday.jsonl", [span(1, "c1")])
+    write_spans(folder / "spans/tuesday.jsonl", [span(102, "c2")])
+    cases = [
+        {
+            "eval_id": f"case_{number}",
+            "conversation": [
+                {
+                    "user_content": {"parts": [{"text": f"Where is order {number}?"}]},
+                    "final_response": {"parts": [{"text": "It is on its way."}]},
+                }
+            ],
+        }
+        for number in (1, 2)
+    ]
+    path = folder / "late.evalset.json"
+    path.write_text(json.dumps({"eval_set_id": "late", "eval_cases": cases}))
+    (folder / "test_config.json").write_text(json.dumps({"criteria": {"response_match_score": 0.5}}))
+    return path, ["--match", "query", "--max-refused", "1", "--store", "none"]

@@ -11,6 +11,10 @@ import pytest
 from builders import load
 from fairtrial.errors import FormatError, OtherContentError
 
+COMPLETION = {"object": "chat.completion", "id": "c", "choices": [{"message": {"role": "assistant", "content": "yo"}}]}
+MESSAGE = {"id": "c-0", "role": "user", "content": "hi", "name": None, "content_parts": None}
+PAGE = {"object": "list", "first_id": "c", "last_id": "c", "has_more": False}
+"""The pages of stored completions, as the API reference of OpenAI and Azure shows them."""
 LINE = json.dumps({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]})
 
 
@@ -34,6 +38,9 @@ def test_a_stand_in_is_named(content: bytes, problem: str) -> None:
     [
         ({"gen_ai.operation.name": "chat", "input.value": "hi"}, "spans without their ids"),
         ({"sessionId": "s", "type": "user", "message": {"role": "user"}, "uuid": "u"}, "a session of Claude Code"),
+        (COMPLETION, "stored completions"),
+        (PAGE | {"data": [COMPLETION]}, "stored completions"),
+        (PAGE | {"data": [MESSAGE]}, "stored completions of OpenAI or Azure.*'messages': .*'response'"),
     ],
     ids=str,
 )
@@ -41,6 +48,13 @@ def test_a_format_of_others_is_named(document: dict[str, Any], words: str) -> No
     """The message says what the file resembles, and not the format that shares a key with it by chance."""
     with pytest.raises(OtherContentError, match=f"it resembles .*{words}"):
         load(document, "x.json")
+
+
+def test_a_stored_completion_is_read_with_its_messages() -> None:
+    """In the line that the refusal of its pages names."""
+    (recording,) = load({"messages": [MESSAGE], "response": COMPLETION}, "x.jsonl").recordings
+    (invocation,) = recording.trace.invocations
+    assert (invocation.query, invocation.reply) == ("hi", "yo")
 
 
 def test_a_damaged_member_behind_a_whole_one_is_refused() -> None:

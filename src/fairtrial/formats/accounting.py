@@ -50,9 +50,9 @@ class _Part(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """The parts that a reader uses as a whole, by their types. `key` is the key of a message's parts.
+    """The parts that a reader uses as a whole, by their types, empty for parts without one.
 
-    Most messages have only such parts, and are not compared value by value.
+    `key` is the key of a message's parts. Most messages have only such parts, and are not compared value by value.
     """
 
     key: str
@@ -66,7 +66,7 @@ class Declared(NamedTuple):
         if type(parts) is not list:
             return type(parts) is str and self.key == "content"
         for part in parts:
-            name = part.get("type") if type(part) is dict else None
+            name = part.get("type", "") if type(part) is dict else None
             declared = self.parts.get(name) if type(name) is str else None
             if declared is None or not declared.covers(part):
                 return False

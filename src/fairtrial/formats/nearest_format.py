@@ -69,6 +69,10 @@ _FOREIGN = (
     ("a session of Claude Code whose lines have no 'parentUuid', which says their order", ("sessionId", "message")),
 )
 """Formats that are not read, what to do with them, and the keys that show them."""
+_APART = (
+    "stored completions of OpenAI or Azure, which list replies apart from the messages before them; write a line "
+    "{'messages': [...], 'response': {...}} for each reply"
+)
 _STAND_INS = (
     (b"version https://git-lfs.github.com/spec/", "is a pointer of Git LFS, and not the file; fetch it: git lfs pull"),
     (b"<!doctype html", "is a page of HTML, for example of an error or a login, and not the file; download it again"),
@@ -128,12 +132,20 @@ def _is_criteria(key: str, value: Any) -> bool:
     return is_near and isinstance(value, dict) and all(isinstance(own, int | float | dict) for own in value.values())
 
 
+def _is_stored_completion(item: dict[str, Any]) -> bool:
+    """Whether an object is a completion, or a page of completions or of their messages."""
+    data = item.get("data")
+    first = data[0] if item.get("object") == "list" and isinstance(data, list) and data else item
+    return isinstance(first, dict) and (first.get("object") == "chat.completion" or {"role", "content"} <= first.keys())
+
+
 def _unknown_format(document: Any) -> str:
     item = document[0] if isinstance(document, list) and document else document
     if isinstance(item, dict):
-        for name, keys in _FOREIGN:
-            if all(key in item for key in keys):
-                return f"is not in a format that is read here; it resembles {name}; got {described(document)}"
+        name = next((name for name, keys in _FOREIGN if all(key in item for key in keys)), "")
+        name = name or (_APART if _is_stored_completion(item) else "")
+        if name:
+            return f"is not in a format that is read here; it resembles {name}; got {described(document)}"
     form = _CONFIG if _is_thresholds(document) else _nearest(document)
     if form is None:
         allowed = f"{_EVAL_SET.name} {_EVAL_SET.sample}, for example"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -96,10 +97,13 @@ class ObjectFolder(Record, frozen=True):
         system, root = self._open()
         self._do(lambda: system.delete_dir(f"{root}/{inner}"))
 
-    def remove_object(self, name: str) -> None:
-        """Remove an object."""
+    def remove_each(self, names: Iterable[str]) -> None:
+        """Remove those of some objects that exist."""
+        fs: Any = import_extra("pyarrow.fs", "parquet")
         system, root = self._open()
-        self._do(lambda: system.delete_file(f"{root}/{name}"))
+        for info in self._do(lambda: system.get_file_info([f"{root}/{name}" for name in names])):
+            if info.type == fs.FileType.File:
+                self._do(partial(system.delete_file, info.path))
 
     def _open(self) -> tuple[Any, str]:
         system, path = open_file_system(self.url)

@@ -109,8 +109,7 @@ class DatasetPlan:
             self.folder.mkdir(parents=True, exist_ok=True)
             return self.run_logged(ShardLog(self.folder / LOG, ShardReport), store, on_shard, on_batch, resume=resume)
         with TemporaryDirectory(prefix="fairtrial-out-") as name:
-            if MANIFEST in names:
-                objects.remove_object(MANIFEST)
+            objects.remove_each([MANIFEST])
             if KEPT_CALLS in names:
                 (Path(name) / KEPT_CALLS).write_bytes(*objects.read_each([KEPT_CALLS]))
             plan = replace(self, folder=Path(name), scorer=replace(self.scorer, folder=Path(name)))
@@ -324,11 +323,13 @@ class DatasetPlan:
         """Write the cases that no conversation answers, as an ordinary run counts them."""
         if self.scorer.cases is None or self.options.sample is not None:
             return
+        scorer, number = self._scorer(models), len(self.shards)
+        if self.joined is not None:
+            scorer.remove(number)  # late spans may answer its cases
         positions = answered_positions(self.folder)
-        scorer = self._scorer(models)
         cases = [case for case in scorer.cases or () if case.position not in positions]
         if cases:
-            scorer.score_unanswered(cases, len(self.shards))
+            scorer.score_unanswered(cases, number)
 
     def _failures(self) -> Iterator[FailedAttempt]:
         """Yield the attempts that did not pass, in the order of the data set, as many as the store is to hold."""

@@ -29,7 +29,7 @@ from fairtrial.api.result_folders.dataset_tables import (
     folder_rows,
     folder_tables,
 )
-from fairtrial.batch.parts import PartWriter
+from fairtrial.batch.parts import PartWriter, part_path
 from fairtrial.llm.remote_calls import Link, collect_ballots, connect_to
 from fairtrial.loading.matching import CaseFinder
 from fairtrial.loading.object_folders import ObjectFolder
@@ -128,7 +128,7 @@ class ShardScorer:
             return self._score(shard)
         with TemporaryDirectory(prefix="fairtrial-part-") as folder:
             report = dataclasses.replace(self, folder=Path(folder), objects=None)(shard)
-            self.objects.upload(Path(folder), "*/part-*")
+            self.upload(Path(folder), shard.number)
         return report
 
     def _score(self, shard: Shard) -> ShardReport:
@@ -143,8 +143,24 @@ class ShardScorer:
         with _ShardWork.begin(self, Shard(number, "", 0)) as work:
             blocking(self._score_connected(work, work.score_each(pairs)))
             work.finish()
+        self.upload(self.folder, number)
+
+    def upload(self, folder: Path, number: int) -> None:
+        """Upload the files of a shard. If an earlier try left a file that a folder lacks, its object is removed."""
         if self.objects is not None:
-            self.objects.upload(self.folder, f"*/part-{number:06d}.*")
+            files = self._files(folder, number)
+            self.objects.upload(folder, f"*/part-{number:06d}.*")
+            self.objects.remove_each(file.relative_to(folder).as_posix() for file in files if not file.exists())
+
+    def remove(self, number: int) -> None:
+        """Remove the files of an earlier try at a shard, if there are any."""
+        for file in self._files(self.folder, number):
+            file.unlink(missing_ok=True)
+        self.upload(self.folder, number)
+
+    def _files(self, folder: Path, number: int) -> list[Path]:
+        tables = folder_tables(self.carry)
+        return [failures_path(folder, number), *(part_path(folder, table, number) for table in tables)]
 
     async def _score_connected(self, work: _ShardWork, scoring: Coroutine[Any, Any, None]) -> None:
         """Score everything of a shard, connected to the models."""

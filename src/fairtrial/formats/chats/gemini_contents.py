@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import account_each
+from fairtrial.formats.accounting import account_each, declare
 from fairtrial.formats.adk import content
 from fairtrial.formats.chats.assembly import (
     Dialect,
@@ -35,7 +35,6 @@ def _is_message(message: dict[str, Any]) -> bool:
     )
 
 
-@account_each
 def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     role = message.get("role", "user")
     if role not in _ROLES:
@@ -72,4 +71,4 @@ def _code_step(part: dict[str, Any]) -> Step | None:
     return None
 
 
-GEMINI = Dialect(_NAME, _is_message, _entries)
+GEMINI = Dialect(_NAME, _is_message, account_each(_entries, declare("parts", **{"": ("text", str)})))

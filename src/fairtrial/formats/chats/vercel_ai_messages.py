@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import account_each
+from fairtrial.formats.accounting import account_each, declare
 from fairtrial.formats.chats.assembly import (
     Dialect,
     join_texts,
@@ -41,7 +41,6 @@ def _is_message(message: dict[str, Any]) -> bool:
     return any(kind in ("tool-call", "tool-result", "reasoning") for kind in kinds)
 
 
-@account_each
 def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     role = message.get("role")
     if role not in _ROLES:
@@ -121,4 +120,5 @@ def _result(part: dict[str, Any]) -> ToolResult:
     return result(text_at(part, "toolName"), response, call_id, stated=failed)
 
 
-VERCEL_AI = Dialect(_NAME, _is_message, _entries)
+_DECLARED = declare("parts", text=("state? text", str), **{"step-start": ("type", str)})
+VERCEL_AI = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))
