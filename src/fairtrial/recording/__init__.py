@@ -223,13 +223,13 @@ class _RunningConversations:
 async def _remarks(conversations: _RunningConversations) -> AsyncIterator[None]:
     """Say now and then which conversations take long."""
 
-    async def say() -> None:
+    async def remark() -> None:
         while True:
             await asyncio.sleep(WAIT_SECONDS)
-            if remark := conversations.remark():
-                conversations.watcher.on_wait(remark)
+            if text := conversations.remark():
+                conversations.watcher.on_wait(text)
 
-    task = asyncio.create_task(say())
+    task = asyncio.create_task(remark())
     try:
         yield
     finally:
