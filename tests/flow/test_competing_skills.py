@@ -75,7 +75,7 @@ def test_the_terminal_draws_the_uses_as_a_table() -> None:
 def test_the_files_of_a_run_hold_the_table() -> None:
     """JSON as counts, Markdown as a table."""
     run("forecasts", "--trigger", "--markdown", "run.md")
-    assert {"variant": "with", "wanted": "reports", "used": {"forecasts": 4}} in report()["run"]["skill_uses"]
+    assert {"variant": "with", "target": "reports", "counts": {"forecasts": 4}} in report()["run"]["skill_uses"]
     lines = Path("run.md").read_text().splitlines()
     assert "| attempts that should use | used `forecasts` | used `reports` | used no skill |" in lines
     assert "| `reports` | 4 | – | – |" in lines

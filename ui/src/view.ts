@@ -932,8 +932,8 @@ export interface SetupDifference {
 
 export interface SkillUse {
   variant: string;
-  wanted: string;
-  used: Record<string, number>;
+  target: string;
+  counts: Record<string, number>;
 }
 
 export interface StatedFact {

@@ -96,15 +96,15 @@ class RunUsage(Record, frozen=True):
 
 
 class SkillUse(Record, frozen=True):
-    """The skills that attempts used at queries that should trigger the skill `wanted`.
+    """The skills that attempts used at queries that should trigger the skill `target`.
 
-    `used` counts the attempts by what they used: a skill, several joined by " + ", or an empty text for no skill.
-    `wanted` is empty if no skill under test should be used. `variant` is `with`, `old`, or the name of a description.
+    `counts` holds the number of attempts by what they used: a skill, several joined by " + ", or "" for no skill.
+    `target` is empty if no skill under test should be used. `variant` is `with`, `old`, or the name of a description.
     """
 
     variant: str
-    wanted: str
-    used: dict[str, int]
+    target: str
+    counts: dict[str, int]
 
 
 class Summary(Displayed, frozen=True):

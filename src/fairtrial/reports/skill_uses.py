@@ -26,11 +26,11 @@ def skill_sentences(uses: Sequence[SkillUse]) -> list[str]:
     """Return a sentence for each row, for reports without tables."""
     sentences = []
     for own in uses:
-        listed = [f"{used or 'no skill'} ({number})" for used, number in own.used.items()]
+        listed = [f"{name or 'no skill'} ({number})" for name, number in own.counts.items()]
         more = f" and {len(listed) - _MOST_LISTED} more" if len(listed) > _MOST_LISTED else ""
         lead = "" if own.variant == _WITH else f"{name_variant(own.variant)}: "
-        attempts = count(sum(own.used.values()), "attempt")
-        subject = f"{lead}{attempts} that should use {own.wanted or 'no skill'} used"
+        attempts = count(sum(own.counts.values()), "attempt")
+        subject = f"{lead}{attempts} that should use {own.target or 'no skill'} used"
         sentences.append(f"{subject}: {', '.join(listed[:_MOST_LISTED])}{more}")
     return sentences
 
@@ -48,7 +48,7 @@ def skill_tables(uses: Sequence[SkillUse]) -> list[Rows]:
             titles.append(say("other skills"))
         rows = Rows(tuple(titles))
         for use in own[:_MOST_ROWS]:
-            rows.add(use.wanted or say("no skill"), *_cells(use, names, rest=rest))
+            rows.add(use.target or say("no skill"), *_cells(use, names, rest=rest))
         tables.append(rows)
     return tables
 
@@ -63,7 +63,7 @@ def skill_markdown(uses: Sequence[SkillUse]) -> Iterator[str]:
         yield f"| {' | '.join(titles)} |"
         yield "|---" * len(titles) + "|"
         for use in own[:_MOST_ROWS]:
-            yield f"| {' | '.join([_span(use.wanted), *_cells(use, names, rest=rest)])} |"
+            yield f"| {' | '.join([_span(use.target), *_cells(use, names, rest=rest)])} |"
         yield ""
 
 
@@ -77,16 +77,16 @@ def _by_variant(uses: Sequence[SkillUse]) -> dict[str, list[SkillUse]]:
 
 def _columns(uses: Sequence[SkillUse]) -> list[str]:
     """Return the names of the columns: the skills of the rows in their order, then others, and last no skill."""
-    names = dict.fromkeys([*(use.wanted for use in uses), *(name for use in uses for name in use.used)])
+    names = dict.fromkeys([*(use.target for use in uses), *(name for use in uses for name in use.counts)])
     return [*[name for name in names if name][:_MOST_COLUMNS], ""]
 
 
 def _has_rest(uses: Sequence[SkillUse], names: Sequence[str]) -> bool:
-    return any(name not in names for use in uses for name in use.used)
+    return any(name not in names for use in uses for name in use.counts)
 
 
 def _cells(use: SkillUse, names: Sequence[str], *, rest: bool) -> list[str]:
-    numbers = [use.used.get(name, 0) for name in names]
+    numbers = [use.counts.get(name, 0) for name in names]
     if rest:
-        numbers.append(sum(use.used.values()) - sum(numbers))
+        numbers.append(sum(use.counts.values()) - sum(numbers))
     return [f"{number:,}" if number else DASH for number in numbers]

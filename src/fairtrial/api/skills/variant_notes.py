@@ -64,9 +64,12 @@ def _part_notes(run: MeasuredRun, parts: Mapping[str, str]) -> Iterator[str]:
     losses: dict[str, list[str]] = {}
     for variant, title in parts.items():
         rates = _rates(run, variant)
-        lost = {case: whole[case] - value for case, value in rates.items() if case in whole and value < whole[case]}
+        losses_by_case = {
+            case: whole[case] - value for case, value in rates.items() if case in whole and value < whole[case]
+        }
         losses[title if title not in losses else f"{title} ({variant})"] = [
-            f"{case} (-{100 * loss:.0f} points)" for case, loss in sorted(lost.items(), key=lambda pair: -pair[1])
+            f"{case} (-{100 * loss:.0f} points)"
+            for case, loss in sorted(losses_by_case.items(), key=lambda pair: -pair[1])
         ]
     noticed = {title: cases for title, cases in losses.items() if cases}
     verb = "is" if 1 in (len(noticed), len(losses)) else "are"
