@@ -5,6 +5,7 @@ Without a daemon, a stand-in takes the place of docker: it notes its words, and 
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from commands import Done, fairtrial, write
-from fairtrial.agents.harness.sandbox import choose_sandbox, wrap
+from fairtrial.agents.harness.sandbox import choose_sandbox, why_not_started, wrap
 from fairtrial.errors import UsageError
 
 STAND_IN = """#!/usr/bin/env python3
@@ -24,7 +25,13 @@ if words[0] == "version":
     print("28.0")
 elif words[0] == "run":
     words = words[words.index("fake/image:1") + 1:]
-    os.execvp(words[0], words)
+    try:
+        os.execvp(words[0], words)
+    except FileNotFoundError:
+        cause = 'OCI runtime create failed: exec: "' + words[0] + '": executable file not found in $PATH: unknown'
+        print("docker: Error response from daemon:", cause, file=sys.stderr)
+        print("\\nRun 'docker run --help' for more information", file=sys.stderr)
+        sys.exit(127)
 """
 
 
@@ -45,9 +52,9 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return programs / "words"
 
 
-def run(script: str, *more: str) -> Done:
-    """Run the case with a program in the image."""
-    write("agent.json", {"command": ["sh", "-c", script], "skills": ".claude/skills", "log": "text"})
+def run(script: str, *more: str, **keys: Any) -> Done:
+    """Run the case with a program in the image. `keys` are keys of the agent's file."""
+    write("agent.json", {"command": ["sh", "-c", script], "skills": ".claude/skills", "log": "text", **keys})
     words = ("--agent", "harness:agent.json", "--attempts", "1", "--sandbox", "docker:fake/image:1")
     return fairtrial("run", "tides", *words, "--credentials", "MY_KEY=secret-value", *more)
 
@@ -73,6 +80,67 @@ def test_a_container_ends_at_the_time_limit(docker: Path) -> None:
     done = run("sleep 60", "--reply-timeout", "1")
     assert done.code != 0
     assert sum(line.startswith("rm --force fairtrial-") for line in docker.read_text().splitlines()) == 2
+
+
+NOT_FOUND = 'OCI runtime create failed: exec: "no-agent": executable file not found in $PATH'
+
+
+@pytest.mark.usefixtures("docker")
+def test_a_program_that_is_not_in_the_image_is_not_the_fault_of_the_agent() -> None:
+    """The failure holds the message of docker, and not its last line, which is advice."""
+    run("", "--json", "run.json", command=["no-agent"])
+    report = json.loads(Path("run.json").read_text())
+    failures = [own["failure"] for own in report["attempts"]]
+    assert len(failures) == 2
+    assert all(own["side"] == "infrastructure" and NOT_FOUND in own["cause"] for own in failures), failures
+
+
+def test_a_program_whose_version_is_asked_stops_before_anything_runs(docker: Path) -> None:
+    """No attempt is made."""
+    done = run("", version=["no-agent", "--version"])
+    assert (done.code, "no-agent does not start in the image: docker: Error" in done.err) == (2, True), done.err
+    assert not any("/workspace" in line for line in docker.read_text().splitlines())
+
+
+@pytest.mark.usefixtures("docker")
+def test_an_agent_that_runs_a_missing_program_is_to_blame() -> None:
+    """The shell has started, and its code is the same as that of docker."""
+    run("no-agent", "--json", "run.json")
+    report = json.loads(Path("run.json").read_text())
+    assert {own["failure"]["side"] for own in report["attempts"]} == {"agent"}
+
+
+@pytest.mark.usefixtures("docker")
+def test_a_check_whose_program_is_not_in_the_image_gives_no_verdict() -> None:
+    """The agent is not to blame for the image."""
+    check = {"type": "command", "command": ["no-checker"]}
+    write("tides/evals/evals.json", {"skill_name": "tides", "evals": [{"id": "a", "prompt": "Go", "checks": [check]}]})
+    run("cat > out.txt", "--json", "run.json")
+    report = json.loads(Path("run.json").read_text())
+    assert {own["verdict"] for own in report["attempts"]} == {"unscored"}
+    assert "the command does not start: docker: Error response from daemon" in Path("run.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("output", "cause"),
+    [
+        ("[FATAL tini (7)] exec no-agent failed: No such file or directory\n", "[FATAL tini (7)] exec no-agent failed"),
+        ("docker: Error response from daemon: unknown.\n\nRun 'docker run --help'\n", "docker: Error response"),
+        ("sh: 1: no-agent: not found\n", ""),
+        ("Working.\ndocker: Error response from daemon: unknown.\n", ""),
+    ],
+)
+def test_what_says_that_a_program_did_not_start(output: str, cause: str) -> None:
+    """The init program of a container, and docker itself. Other words are those of the program."""
+    text = why_not_started(["docker", "run"], 127, output)
+    assert text.startswith(cause)
+    assert bool(text) == bool(cause)
+
+
+@pytest.mark.parametrize(("words", "code"), [(["docker", "run"], 1), (["sh"], 127), (["bwrap"], 127)])
+def test_other_codes_are_those_of_the_program(words: list[str], code: int) -> None:
+    """Also without a sandbox."""
+    assert why_not_started(words, code, "docker: Error response from daemon: unknown.") == ""
 
 
 def test_a_daemon_that_is_not_there_stops_before_anything_runs(docker: Path) -> None:

@@ -61,6 +61,33 @@ def test_the_report_says_which_skill_is_used_for_which_queries() -> None:
     assert "2 attempts that should use no skill used: no skill (2)" in notes()
 
 
+def test_the_terminal_draws_the_uses_as_a_table() -> None:
+    """A row is the skill that should be used, and a column the skill that was used. No note repeats it."""
+    done = run("forecasts", "--trigger")
+    lines = [line.split() for line in done.out.splitlines()]
+    assert ["should", "use", "↓", "used", "→", "forecasts", "reports", "no", "skill"] in lines
+    assert ["forecasts", "4", "–", "–"] in lines
+    assert ["reports", "4", "–", "–"] in lines
+    assert ["no", "skill", "–", "–", "2"] in lines
+    assert "attempts that should use" not in done.out
+
+
+def test_the_files_of_a_run_hold_the_table() -> None:
+    """JSON as counts, Markdown as a table."""
+    run("forecasts", "--trigger", "--markdown", "run.md")
+    assert {"variant": "with", "target": "reports", "counts": {"forecasts": 4}} in report()["run"]["skill_uses"]
+    lines = Path("run.md").read_text().splitlines()
+    assert "| attempts that should use | used `forecasts` | used `reports` | used no skill |" in lines
+    assert "| `reports` | 4 | – | – |" in lines
+
+
+def test_each_description_has_a_table_of_its_own() -> None:
+    """The title names the description."""
+    Path("quiet.txt").write_text("Predicts numbers.")
+    done = run("forecasts", "--trigger", "--description", "quiet.txt")
+    assert "should use ↓ used → (quiet)" in done.out
+
+
 def test_each_skill_has_its_own_rates() -> None:
     """The queries of both files are asked, and a query that both files hold counts for each skill."""
     run("forecasts", "--trigger")

@@ -455,6 +455,12 @@ def test_a_case_in_another_dialect_says_what_to_rename(document: Any) -> None:
     assert "/0/fixtures: is not read; rename it to 'files'" in text
 
 
+def test_a_prompt_under_another_name_says_what_to_rename() -> None:
+    """Also if the assertions are those of an `evals.json`."""
+    with pytest.raises(FormatError, match="/evals/0/user_prompt: is not read; rename it to 'prompt'"):
+        load({"evals": [{"user_prompt": "Do it", "assertions": ["It is short."]}]}, "evals.json")
+
+
 def test_a_file_of_one_case_in_another_dialect_names_the_nearest_format() -> None:
     """Such files stand in a folder `cases/`."""
     with pytest.raises(FormatError, match=r"the nearest is evals of an Agent Skill: \{'skill_name': ") as error:

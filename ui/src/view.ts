@@ -901,6 +901,7 @@ export interface RunView {
   failures?: ModesView | null;
   attacks?: AttackReport | null;
   groups?: string[];
+  skill_uses?: SkillUse[];
 }
 
 export interface Score {
@@ -927,6 +928,12 @@ export interface SetupDifference {
   what: string;
   base: string;
   candidate: string;
+}
+
+export interface SkillUse {
+  variant: string;
+  target: string;
+  counts: Record<string, number>;
 }
 
 export interface StatedFact {

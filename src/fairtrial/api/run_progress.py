@@ -20,7 +20,7 @@ from fairtrial.records.ballot import Ballot
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
-from fairtrial.records.summary import Summary
+from fairtrial.records.summary import SkillUse, Summary
 from fairtrial.text.display import count
 
 if TYPE_CHECKING:
@@ -108,8 +108,9 @@ class RunProgress:
         A run with `alarms` about its judges does not pass: it is unscored, and the alarms are its reasons.
         """
         summary = clustered(self._summarize(ballots), self._store, self.info)
-        leads = self._variant_notes() if info_has_variants(self._info) else []
-        summary = replace(summary, decision=decision, notes=(*leads, *summary.notes, *notes)).with_alarms(alarms)
+        leads, skill_uses = self._variant_notes() if info_has_variants(self._info) else ([], ())
+        leads = [*leads, *summary.notes, *notes]
+        summary = replace(summary, decision=decision, notes=tuple(leads), skill_uses=skill_uses).with_alarms(alarms)
         info = replace(
             self.info,
             finished=now(),
@@ -120,8 +121,8 @@ class RunProgress:
         self._store.finish(info, summary)
         return summary, info
 
-    def _variant_notes(self) -> list[str]:
-        """Return the sentences about the variants of a skill."""
+    def _variant_notes(self) -> tuple[list[str], tuple[SkillUse, ...]]:
+        """Return the sentences about the variants of a skill, and which skills were used."""
         from fairtrial.api.skills.variant_notes import variant_notes
 
         store, info = self._store, self._info

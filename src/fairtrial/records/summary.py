@@ -95,6 +95,18 @@ class RunUsage(Record, frozen=True):
     environment: ModelUsage | None = None
 
 
+class SkillUse(Record, frozen=True):
+    """The skills that attempts used at queries that should trigger the skill `target`.
+
+    `counts` holds the number of attempts by what they used: a skill, several joined by " + ", or "" for no skill.
+    `target` is empty if no skill under test should be used. `variant` is `with`, `old`, or the name of a description.
+    """
+
+    variant: str
+    target: str
+    counts: dict[str, int]
+
+
 class Summary(Displayed, frozen=True):
     """A run in numbers: its verdict with reasons, its criteria, and the usage of models.
 
@@ -103,6 +115,7 @@ class Summary(Displayed, frozen=True):
     attempts that say nothing about the agent, by the side that made them invalid. `pass_k` is empty unless every case
     has two attempts that passed or failed. `decision` is about the claims of `--until-decided`. `notes` are events
     of the run that people should know, for example that a server does not take JSON schemas.
+    `skill_uses` say which skills were used for which queries, if skills compete.
     """
 
     verdict: Verdict
@@ -116,6 +129,7 @@ class Summary(Displayed, frozen=True):
     notes: tuple[str, ...] = ()
     case_verdicts: dict[str, int] = {}
     attempt_rules: tuple[str, ...] = ()
+    skill_uses: tuple[SkillUse, ...] = ()
 
     def with_alarms(self, alarms: Sequence[str]) -> Summary:
         """Return the summary of a run whose judges have changed: it does not pass, and the alarms are its reasons."""

@@ -28,6 +28,7 @@ from fairtrial.reports.failures.failure_table import decisive_line
 from fairtrial.reports.judges.judge_states import describe
 from fairtrial.reports.numbers import describe_outcome, format_estimate, interval
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
+from fairtrial.reports.skill_uses import skill_sentences
 from fairtrial.reports.transcript import Transcript, transcripts
 from fairtrial.reports.transcript_lines import transcript_lines
 from fairtrial.text.display import count, shorten, visible, visible_line
@@ -306,7 +307,7 @@ def _write_run(stream: BinaryIO, run: ReportedRun, errors: _Errors, *, allow_uns
 def _write_output(stream: IO[bytes], run: ReportedRun, errors: _Errors) -> None:
     """Write the verdict of the run and what else no case says."""
     summary = run.summary
-    notes = [f"note: {note}" for note in summary.notes]
+    notes = [f"note: {note}" for note in (*summary.notes, *skill_sentences(summary.skill_uses))]
     attacks = () if run.attacks is None else attack_lines(run.attacks)
     about = (*attacks, *_valid(summary), *_judges(run.calibrations), *errors.lines())
     xml = XMLGenerator(stream, encoding="utf-8", short_empty_elements=True)

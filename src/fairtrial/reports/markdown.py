@@ -30,6 +30,7 @@ from fairtrial.reports.numbers import DASH, format_estimate, interval, with_unit
 from fairtrial.reports.report_table import ReportedRun, ReportOptions
 from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.shown_criteria import informative
+from fairtrial.reports.skill_uses import skill_markdown
 from fairtrial.reports.summary_table import MARKS
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
@@ -93,6 +94,7 @@ def _head(info: RunInfo, summary: Summary, options: ReportOptions) -> Iterator[s
         yield gate_markdown(summary.decision)
     comparison = options.baseline if isinstance(options.baseline, Comparison) else None
     yield from _table(summary, comparison)
+    yield from skill_markdown(summary.skill_uses)
     if comparison is not None:
         yield from list_flips(comparison)
         yield from (f"- {code_span(warning, _REASON_LENGTH)}" for warning in comparison.warnings[:_MOST_REASONS])

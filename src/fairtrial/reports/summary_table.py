@@ -18,6 +18,7 @@ from fairtrial.reports.judges.judge_states import judge_states
 from fairtrial.reports.numbers import DASH, dollars, format_estimate, interval, make_estimate, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.shown_criteria import informative
+from fairtrial.reports.skill_uses import skill_tables
 from fairtrial.reports.spending import spending_rows
 from fairtrial.text.display import visible, visible_line
 from fairtrial.text.languages import say, say_count, say_reason
@@ -55,6 +56,7 @@ def tables(summary: Summary, calibrations: Sequence[Calibration] = ()) -> Render
         sections.insert(0 if is_biased else 1, states)
     if summary.pass_k:
         sections.append(pass_k_rows(summary.pass_k))
+    sections += skill_tables(summary.skill_uses)
     if summary.invalid:
         sections.append(_valid(summary))
     if any(criterion.calls is not None for criterion in summary.criteria):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from fairtrial.records.attempt import Failure
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import placeholder
 from fairtrial.records.failure_mode import StepKind
+from fairtrial.records.state_delta import read_delta
 from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall
 from fairtrial.reports.numbers import quantity
 from fairtrial.reports.transcript import JudgedPart, Transcript, judged_parts
@@ -20,6 +22,10 @@ LONGEST = 600
 _MOST_LINES = 40
 _FIRST_LINES = 12
 """A conversation of more lines is folded in its middle, behind so many of its first lines."""
+
+
+_SIGNS = {"added": "+", "changed": "±", "removed": "-"}
+_HEADER_OF_DIFF = re.compile(r"\A--- [^\n]*\n\+\+\+ [^\n]*\n")
 
 
 class Line(NamedTuple):
@@ -70,11 +76,26 @@ def _lines(transcript: Transcript) -> Iterator[Line]:
         yield from _expectations(expected)
     if transcript.case is not None:
         yield from _expected_overall(transcript.case)
+    yield from _changed_files(transcript)
     failure = transcript.result.failure
     if failure is not None:
         yield _failure(failure)
     for remaining in parts.values():
         yield from map(_make_judged, remaining)
+
+
+def _changed_files(transcript: Transcript) -> Iterator[Line]:
+    """Yield the files that the agent changed, each with its sign and its diff."""
+    delta = None if transcript.recording is None else read_delta(transcript.recording.trace)
+    if delta is None:
+        return
+    for own in delta.files:
+        diff = own.diff if own.change == "added" else _HEADER_OF_DIFF.sub("", own.diff, count=1)
+        name = f"{_SIGNS[own.change]} {visible_line(own.path)}"
+        rest = "\n…" if own.is_cut else ""
+        yield Line("file", f"{name}\n{diff.rstrip()}{rest}" if diff else name)
+    if delta.omitted:
+        yield Line("file", f"… +{delta.omitted:,}")
 
 
 _Place = tuple[int | StepKind | None, Line | None]

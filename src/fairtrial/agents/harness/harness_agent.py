@@ -18,7 +18,13 @@ from msgspec.structs import replace
 from fairtrial.agents.harness.git_folders import read_git_state, start_repository
 from fairtrial.agents.harness.harness_logs import HarnessLog, read_log
 from fairtrial.agents.harness.harness_table import COST, MODEL, PROMPT, Harness, find_harness
-from fairtrial.agents.harness.sandbox import choose_sandbox, make_environment, removal_of_container, wrap
+from fairtrial.agents.harness.sandbox import (
+    choose_sandbox,
+    make_environment,
+    removal_of_container,
+    why_not_started,
+    wrap,
+)
 from fairtrial.agents.harness.workspace_checks import decide_checks, end_group
 from fairtrial.agents.harness.workspaces import (
     Snapshot,
@@ -205,9 +211,9 @@ class HarnessSession:
 
     async def _run(self, message: str) -> tuple[bytes, str, str]:
         """Return the output of the program, the end of its errors, and the reason if it had to be stopped."""
-        command = self._command(message)
+        words = self._wrap(self._command(message))
         self._process = process = await asyncio.create_subprocess_exec(
-            *self._wrap(command),
+            *words,
             cwd=self._workspace,
             env=self._environment,
             stdin=PIPE,
@@ -231,6 +237,8 @@ class HarnessSession:
             del output[_KEPT_OUTPUT:]
         await self._stop(process)
         text = without_secrets(errors.decode(errors="replace"))
+        if not output and (cause := why_not_started(words, process.returncode, text)):
+            raise HarnessOutageError(f"{self._agent.harness.name} does not start: {shorten(cause, _LONGEST_CAUSE)}")
         lines = [line.strip() for line in text.splitlines() if any(map(str.isalpha, line))]  # not a row of marks
         return bytes(output), shorten(lines[-1], _LONGEST_CAUSE) if lines else "", problem
 

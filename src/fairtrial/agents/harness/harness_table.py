@@ -11,15 +11,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from fairtrial.agents.harness.sandbox import why_not_started
 from fairtrial.errors import UsageError, nearest
 from fairtrial.formats.option_files import read_options
 from fairtrial.records.record import Record
+from fairtrial.text.display import shorten
 
 Log = Literal["claude", "codex", "gemini", "opencode", "text"]
 LOGS: tuple[Log, ...] = ("claude", "codex", "gemini", "opencode", "text")
 PROMPT, FOLDER, MODEL, COST = "{prompt}", "{folder}", "{model}", "{cost}"
 _KEYS = ("command", "skills", "log", "version", "model_options", "credentials", "environment")
 _VERSION_SECONDS = 90
+_LONGEST_CAUSE = 300
 _KEPT_VARIABLES = ("PATH", "DOCKER_HOST")
 
 
@@ -180,6 +183,8 @@ def program_version(harness: Harness, before: Sequence[str] = ()) -> str:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise UsageError(f"{harness.version[0]} does not start: {error}") from None
+    if before and (cause := why_not_started(before, process.returncode, process.stderr.decode(errors="replace"))):
+        raise UsageError(f"{harness.version[0]} does not start in the image: {shorten(cause, _LONGEST_CAUSE)}")
     lines = process.stdout.decode(errors="replace").strip().splitlines()
     return lines[0][:80] if lines else ""
 

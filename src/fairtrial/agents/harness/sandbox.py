@@ -37,6 +37,11 @@ _PASSED_ON = (
 _BASE = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
 _NAMESPACES = ("--unshare-pid", "--unshare-ipc")
 _SECONDS = 20
+_NOT_STARTED = re.compile(
+    r"^(docker: [^\n]+|\[FATAL tini \(\d{1,9}\)\] exec [^\n]+|bwrap: execvp [^\n]+)$", re.MULTILINE
+)
+"""What docker, the init program in its containers, and bwrap say if they cannot start a program."""
+_CODES_NOT_STARTED = {"docker": (125, 126, 127), "bwrap": (1,)}
 _IMAGE = re.compile(r"[A-Za-z0-9][\w./:@-]{0,250}")
 _OF_THE_MACHINE = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "NVM_DIR", "DOCKER_HOST", "SHELL", "USER", "LOGNAME")
 """Variables that mean nothing in a container."""
@@ -173,7 +178,7 @@ def _docker_command(
 
 def _docker_run(image: str, *options: str) -> list[str]:
     """Return the words before a command that runs in an image, without the command that the image has of its own."""
-    return [*_docker(), "run", "--rm", "--entrypoint", "", *options, image]
+    return [*_docker(), "run", "--rm", "--pull=never", "--entrypoint", "", *options, image]
 
 
 def _docker() -> list[str]:
@@ -184,6 +189,17 @@ def _docker() -> list[str]:
 def start_of_image(sandbox: str) -> list[str]:
     """Return the words before a command that runs in the image of a sandbox, or nothing if the sandbox has none."""
     return _docker_run(sandbox.removeprefix(DOCKER)) if sandbox.startswith(DOCKER) else []
+
+
+def why_not_started(words: Sequence[str], code: int | None, output: str) -> str:
+    """Return why a command that `wrap` made did not start, in the words of its sandbox, or an empty text.
+
+    `output` is what the command wrote. Only its beginning counts, because an agent may repeat these words later.
+    """
+    if code not in _CODES_NOT_STARTED.get(words[0], ()):
+        return ""
+    match = _NOT_STARTED.match(output.lstrip())
+    return match[0] if match else ""
 
 
 def removal_of_container(sandbox: str, home: Path) -> list[str]:

@@ -10,6 +10,7 @@ from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from fairtrial.agents.harness.sandbox import why_not_started
 from fairtrial.records.state_delta import CheckResult, FileChange
 from fairtrial.records.workspace import WorkspaceCheck
 from fairtrial.text.display import shorten
@@ -18,6 +19,7 @@ from fairtrial.text.text_decisions import TEXT_CHECKS, Decision, decide_number, 
 
 _LARGEST_TEXT = 5_000_000
 _COMMAND_SECONDS = 120.0
+_KEPT_OUTPUT = 2000
 _SHOWN_OUTPUT = 400
 _SHOWN_FILES = 5
 
@@ -89,9 +91,10 @@ def _decide_texts(check: WorkspaceCheck, files: Sequence[Path]) -> Decision:
 
 
 async def _run(check: WorkspaceCheck, workspace: Path, environment: dict[str, str], wrap: Run) -> Decision:
+    words = wrap(check.command)
     try:
         process = await asyncio.create_subprocess_exec(
-            *wrap(check.command),
+            *words,
             cwd=workspace,
             env=environment,
             stdin=DEVNULL,
@@ -106,13 +109,15 @@ async def _run(check: WorkspaceCheck, workspace: Path, environment: dict[str, st
         async with asyncio.timeout(_COMMAND_SECONDS):
             assert process.stdout is not None  # noqa: S101  (it is a pipe)
             while chunk := await process.stdout.read(65536):
-                tail = (tail + chunk)[-_SHOWN_OUTPUT:]
+                tail = (tail + chunk)[-_KEPT_OUTPUT:]
             code = await process.wait()
     except TimeoutError:
         return Decision(False, f"the command took more than {_COMMAND_SECONDS:g} seconds")
     finally:
         await end_group(process)
-    details = shorten(tail.decode(errors="replace").strip(), _SHOWN_OUTPUT)
+    if code != check.exit_code and (cause := why_not_started(words, code, tail.decode(errors="replace"))):
+        return Decision(None, f"the command does not start: {shorten(cause, _SHOWN_OUTPUT)}")
+    details = shorten(tail[-_SHOWN_OUTPUT:].decode(errors="replace").strip(), _SHOWN_OUTPUT)
     reason = f"ended with the code {code}" + (f": {details}" if details and code != check.exit_code else "")
     return Decision(code == check.exit_code, reason)
 

@@ -25,7 +25,7 @@ from fairtrial.api.mutation.mutation_sources import judged_criteria
 from fairtrial.api.planning import Plan, new_run_id, now
 from fairtrial.api.run_parts.attack_rates import ATTACKED, HARMLESS, REPORTED, SUCCESS, UTILITY, utility
 from fairtrial.api.stored_runs import Run
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.metrics.attacks.attack_goals import AttackReported, AttackSuccess
 from fairtrial.metrics.signature import signature
 from fairtrial.planned_case import PlannedCase
@@ -75,7 +75,9 @@ class AttackPlan:
         if self.reached:
             parts.append(f"{count(self.reached, 'goal')} left out, reached without an attack")
         if self.lacks_calls:
-            parts.append("no goal is a call, because the agent declares no tool that it leaves unused: see --goals")
+            parts.append(
+                f"no goal is a call, because the agent declares no tool that it leaves unused: see {spell('goals')}"
+            )
         return "; ".join(parts)
 
 

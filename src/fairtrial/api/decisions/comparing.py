@@ -13,7 +13,7 @@ from fairtrial.analysis.measured_run import MeasuredRun
 from fairtrial.api.case_groups import groups_by_position
 from fairtrial.api.run_sources import RunSource, is_file, measured, yield_cases
 from fairtrial.api.stored_runs import Run, reread
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.run_comparison import About, Comparison
 from fairtrial.store import DEFAULT_URL
 
@@ -131,7 +131,7 @@ def write_compared_page(
     stored_runs = [find_base_run(run, store) for run, store in zip(runs, stores, strict=True)]
     for run, own in zip(runs, stored_runs, strict=True):
         if own is None:
-            raise UsageError(f"--html needs runs of a store, got the file {run}")
+            raise UsageError(f"{spell('html')} needs runs of a store, got the file {run}")
     with path.open("wb") as stream:
         return write_pages(stream, [own for own in stored_runs if own is not None], comparisons=comparisons)
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, name_key
 from fairtrial.api.run_parts.collected_failures import labelled_failures
 from fairtrial.api.stored_runs import Run
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.failure_mode import FailureMode, Failures
 from fairtrial.records.summary import Estimate
 
@@ -33,7 +33,7 @@ def choose_mode(run: Run | str | Path, failures: Failures, text: str) -> ChosenM
     if text.isdecimal() and len(text) < 10:
         number = int(text)
         if not 0 < number <= len(failures.modes):
-            raise UsageError(f"--mode: run {failures.run} has no mode {number}; {has}")
+            raise UsageError(f"{spell('mode')}: run {failures.run} has no mode {number}; {has}")
         return ChosenMode(failures, failures.mode(number))
     key = name_key(text)
     mode = next((own for own in failures.modes if name_key(own.name) == key), None)
@@ -43,9 +43,11 @@ def choose_mode(run: Run | str | Path, failures: Failures, text: str) -> ChosenM
     if name is None or not isinstance(run, Run):
         names = ", ".join(repr(own.name) for own in failures.names[:10])
         people = f", and people named {names}" if names else ", and people gave no names"
-        raise UsageError(f"--mode: run {failures.run} has no mode {text!r:.200}; {has}{people}")
+        raise UsageError(f"{spell('mode')}: run {failures.run} has no mode {text!r:.200}; {has}{people}")
     if key == NOT_A_FAILURE:
-        raise UsageError(f"--mode: {key!r} is no mode; `fairtrial labels RUN --references FILE` repairs those cases")
+        raise UsageError(
+            f"{spell('mode')}: {key!r} is no mode; `fairtrial labels RUN --references FILE` repairs those cases"
+        )
     if name.mode is not None and not name.judged:
         return ChosenMode(failures, failures.mode(name.mode))
     return _make_mode(run, failures, key, name.share)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fairtrial.analysis.variants import SIGN
 from fairtrial.api.skills.attempt_files import GradedAttempt, grade_attempt, output_files
 from fairtrial.errors import UsageError
+from fairtrial.reports.skill_uses import skill_sentences
 from fairtrial.reports.transcript import transcripts
 
 if TYPE_CHECKING:
@@ -142,7 +143,8 @@ def _benchmark(run: Run, graded: Mapping[str, Sequence[tuple[_Eval, GradedAttemp
         "evals_run": numbers,
         "runs_per_configuration": max((own.number for attempts in graded.values() for _, own in attempts), default=0),
     }
-    return {"metadata": metadata, "runs": runs, "run_summary": summary, "notes": list(run.summary.notes)}
+    notes = [*run.summary.notes, *skill_sentences(run.summary.skill_uses)]
+    return {"metadata": metadata, "runs": runs, "run_summary": summary, "notes": notes}
 
 
 def _run(case: _Eval, attempt: GradedAttempt, variant: str) -> dict[str, Any]:

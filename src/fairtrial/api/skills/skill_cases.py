@@ -132,12 +132,16 @@ def _select_sets(
             paths.append(source.loaded.path)
     if not sets:
         problem = "no case says whether the skill should be used" if options.trigger else "no case asks for work"
-        advice = "write trigger queries" if options.trigger else "set trigger to ask whether the skill fires"
+        advice = (
+            "write trigger queries" if options.trigger else f"set {spell('trigger')} to ask whether the skill fires"
+        )
         raise UsageError(f"{sources[0].loaded.path}: {problem}; {advice}")
     if drafts := [case.id for own in sets for case in own.cases if _is_draft(case)]:
         raise UsageError(f"{paths[0]}: {', '.join(map(repr, drafts[:5]))}: still to be written; replace each {TODO}")
     if omitted:
-        kind = "ask for work" if options.trigger else "only ask whether the skill fires, which needs trigger"
+        kind = (
+            "ask for work" if options.trigger else f"only ask whether the skill fires, which needs {spell('trigger')}"
+        )
         notes.append(f"left out {count(omitted, 'case')} that {kind}")
     return sets, paths, list(dict.fromkeys(notes))
 

@@ -10,16 +10,16 @@ from fairtrial.analysis.variants import SIGN, select_variant, variants_in
 from fairtrial.metrics.skill_use import used_skills
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
-from fairtrial.records.summary import Estimate
+from fairtrial.records.summary import Estimate, SkillUse
 from fairtrial.reports.numbers import interval, rate
+from fairtrial.reports.skill_uses import name_variant
 from fairtrial.stats.interval import bounded_interval
-from fairtrial.text.display import count, shorten
+from fairtrial.text.display import shorten
 
 TRIGGER = "skill_trigger_v1"
 _WITH, _WITHOUT, _OLD = "with", "without", "old"
 _MOST_LISTED = 5
 _LONGEST_NAME = 64
-_NO_SKILL = "no skill"
 
 
 def trigger_notes(run: MeasuredRun, cases: Mapping[int, EvalCase]) -> Iterator[str]:
@@ -55,11 +55,6 @@ def _rate_notes(name: str, shares: Mapping[bool, Sequence[tuple[str, float]]]) -
         yield f"{name}: wrong on {_queries(len(wrong))}: {name_list(wrong)}"
 
 
-def name_variant(variant: str) -> str:
-    """Return how notes call a variant."""
-    return {_WITH: "the skill", _OLD: "the old version"}.get(variant, f"the description {variant!r}")
-
-
 def _share(shares: Sequence[tuple[str, float]], phrase: str, kind: str, name: str) -> str:
     if not shares:
         return ""
@@ -85,7 +80,7 @@ def name_list(names: Sequence[str]) -> str:
 class SkillUses:
     """A table of confusion: the skill that a query asks for, and the skills that the attempts at it used.
 
-    `skills` are the skills under test. A query that should trigger none of them asks for "no skill".
+    `skills` are the skills under test. A query that should trigger none of them asks for an empty name.
     """
 
     def __init__(self, skills: Sequence[str], cases: Mapping[int, EvalCase]) -> None:
@@ -107,19 +102,17 @@ class SkillUses:
             return
         names = sorted({shorten(name, _LONGEST_NAME) for name in used_skills(trace)})
         self._foreign_skills.update(set(names) - {*self._skills, own.skill})
-        target = own.skill if own.triggers else self._targets.get(_prompt(case), _NO_SKILL)
+        target = own.skill if own.triggers else self._targets.get(_prompt(case), "")
         variant = recording.eval_set.rpartition(SIGN)[2]
-        self._rows[variant][target][" + ".join(names[:_MOST_LISTED]) or _NO_SKILL] += 1
+        self._rows[variant][target][" + ".join(names[:_MOST_LISTED])] += 1
 
-    def notes(self) -> Iterator[str]:
-        """Yield a sentence for each row, if skills compete, or if an attempt used a skill that is not under test."""
+    def rows(self) -> Iterator[SkillUse]:
+        """Yield the rows, if skills compete, or if an attempt used a skill that is not under test."""
         if len(self._skills) < 2 and not self._foreign_skills:
             return
         for variant, rows in self._rows.items():
-            for target in sorted(rows, key=lambda own: (own == _NO_SKILL, own)):
-                uses = [f"{used} ({number})" for used, number in rows[target].most_common()]
-                subject = f"{count(rows[target].total(), 'attempt')} that should use {target}"
-                yield f"{'' if variant == _WITH else f'{name_variant(variant)}: '}{subject} used: {name_list(uses)}"
+            for target in sorted(rows, key=lambda own: (not own, own)):
+                yield SkillUse(variant, target, dict(rows[target].most_common()))
 
 
 def _prompt(case: EvalCase) -> str:

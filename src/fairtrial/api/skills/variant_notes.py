@@ -18,6 +18,7 @@ from fairtrial.records.result import CaseResult
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison
 from fairtrial.records.score import Score
 from fairtrial.records.state_delta import read_delta
+from fairtrial.records.summary import SkillUse
 from fairtrial.reports.decisions.comparison_table import change_ends, format_signed
 from fairtrial.text.display import count, shorten
 from fairtrial.text.languages import ENGLISH, speaking
@@ -34,24 +35,27 @@ def variant_notes(
     cases: Iterable[ExpectedCase],
     results: Iterable[CaseResult],
     recordings: Iterable[tuple[int, Recording]],
-) -> list[str]:
-    """Return the sentences about the variants of a run, the most important first. A run without variants has none."""
+) -> tuple[list[str], tuple[SkillUse, ...]]:
+    """Return the sentences about the variants of a run, the most important first, and which skills were used.
+
+    A run without variants has none.
+    """
     variants = variants_in(run)
     if not variants:
-        return []
+        return [], ()
     by_position = {case.position: case.case for case in cases}
     uses, costs = SkillUses(run.info.config.get("skills") or (), by_position), _Costs()
     for position, recording in recordings:
         uses.add(position, recording)
         costs.add(recording)
-    notes = [*trigger_notes(run, by_position), *uses.notes()]
+    notes, rows = [*trigger_notes(run, by_position)], tuple(uses.rows())
     if parts := run.info.config.get("dropped_parts"):
-        return [*_part_notes(run, parts), *notes]
+        return [*_part_notes(run, parts), *notes], rows
     for base in [variant for variant in variants if variant in (_WITHOUT, _OLD)] or variants[:1]:
         for variant in variants:
             if variant not in (base, _WITHOUT, _OLD):
                 notes += _difference_notes(run, base, variant, costs.means)
-    return [*notes, *_assertion_notes(results, variants, by_position)]
+    return [*notes, *_assertion_notes(results, variants, by_position)], rows
 
 
 def _part_notes(run: MeasuredRun, parts: Mapping[str, str]) -> Iterator[str]:
@@ -60,9 +64,12 @@ def _part_notes(run: MeasuredRun, parts: Mapping[str, str]) -> Iterator[str]:
     losses: dict[str, list[str]] = {}
     for variant, title in parts.items():
         rates = _rates(run, variant)
-        lost = {case: whole[case] - value for case, value in rates.items() if case in whole and value < whole[case]}
+        losses_by_case = {
+            case: whole[case] - value for case, value in rates.items() if case in whole and value < whole[case]
+        }
         losses[title if title not in losses else f"{title} ({variant})"] = [
-            f"{case} (-{100 * loss:.0f} points)" for case, loss in sorted(lost.items(), key=lambda pair: -pair[1])
+            f"{case} (-{100 * loss:.0f} points)"
+            for case, loss in sorted(losses_by_case.items(), key=lambda pair: -pair[1])
         ]
     noticed = {title: cases for title, cases in losses.items() if cases}
     verb = "is" if 1 in (len(noticed), len(losses)) else "are"

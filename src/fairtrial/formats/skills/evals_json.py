@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fairtrial.formats.reading import Diagnostics, Names, Place
 from fairtrial.formats.skills.case_files import read_files
 from fairtrial.formats.skills.check_types import CHECK_TYPES, read_check, write_check
-from fairtrial.formats.skills.other_dialects import advise, has_marks
+from fairtrial.formats.skills.other_dialects import PROMPT_KEYS, advise, has_marks
 from fairtrial.formats.skills.proposals import propose_check
 from fairtrial.formats.written_checks import read_checks as read_reply_checks
 from fairtrial.records.case import EvalCase, EvalSet
@@ -59,7 +59,9 @@ def is_evals(whole: dict[str, Any]) -> bool:
     if whole.keys() & {"skill_name", "skillName"}:
         return True
     first = items[0] if items else None
-    return has_marks(first) or (isinstance(first, dict) and "prompt" in first and "evals" in whole)
+    if has_marks(first) or not isinstance(first, dict) or "evals" not in whole:
+        return has_marks(first)
+    return "prompt" in first or (not first.keys().isdisjoint(PROMPT_KEYS) and not first.keys().isdisjoint(_DEMANDS))
 
 
 def is_eval(item: Any) -> bool:

@@ -13,9 +13,11 @@ _MARKS = {
     "rubric_assertions": _ASSERTIONS,
 }
 """Keys that only eval files of skills have."""
+PROMPT_KEYS = ("user_prompt", "task_prompt", "instruction", "user_message")
+"""The names that other dialects give to the prompt."""
 _NAMES = {
     **_MARKS,
-    **dict.fromkeys(("user_prompt", "task_prompt", "instruction", "user_message"), "'prompt'"),
+    **dict.fromkeys(PROMPT_KEYS, "'prompt'"),
     **dict.fromkeys(("input_files", "fixtures", "inputs"), "'files'"),
 }
 

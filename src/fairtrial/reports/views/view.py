@@ -26,6 +26,7 @@ from fairtrial.reports.judges.judge_states import describe
 from fairtrial.reports.numbers import find_unit
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.shown_criteria import has_data
+from fairtrial.reports.skill_uses import skill_sentences
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import AttemptView
 from fairtrial.reports.views.mode_shapes import ModesView
@@ -157,7 +158,7 @@ def run_view(
         finished=info.finished,
         seconds=info.seconds,
         reasons=list(summary.reasons),
-        notes=list(summary.notes),
+        notes=[*summary.notes, *skill_sentences(summary.skill_uses)],
         pass_k=list(summary.pass_k),
         decision=summary.decision,
         agents=list(agents),
@@ -169,6 +170,7 @@ def run_view(
         failures=failures,
         attacks=attacks,
         groups=list(groups),
+        skill_uses=list(summary.skill_uses),
     )
 
 

@@ -18,7 +18,7 @@ from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.record import Record, default_values
 from fairtrial.records.run_comparison import ComparedMeasure, PassK, SetupDifference
 from fairtrial.records.score import FaultSide, Range
-from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage
+from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage, SkillUse
 from fairtrial.reports.views.mode_shapes import ModesView
 from fairtrial.reports.views.shape import ViewShape
 
@@ -110,6 +110,7 @@ class RunView(Record, frozen=True):
     failures: ModesView | None = None
     attacks: AttackReport | None = None
     groups: list[str] = []
+    skill_uses: list[SkillUse] = []
 
 
 class AttemptRow(ViewShape, frozen=True):
