@@ -1,4 +1,4 @@
-"""Rows as the converters and validators of azure-ai-evaluation 1.18, and samples as the wheel of lm-eval 0.4.9, write them."""
+"""Rows of azure-ai-evaluation 1.18 as its validators want them, and samples as lm-eval 0.4.9 writes them."""
 
 from __future__ import annotations
 

@@ -223,21 +223,13 @@ class _RunningConversations:
 async def _remarks(conversations: _RunningConversations) -> AsyncIterator[None]:
     """Say now and then which conversations take long."""
 
-<<<<<<< HEAD
     async def name_long_turn() -> None:
-=======
-    async def remark() -> None:
->>>>>>> s48-skills
         while True:
             await asyncio.sleep(WAIT_SECONDS)
             if text := conversations.remark():
                 conversations.watcher.on_wait(text)
 
-<<<<<<< HEAD
     task = asyncio.create_task(name_long_turn())
-=======
-    task = asyncio.create_task(remark())
->>>>>>> s48-skills
     try:
         yield
     finally:

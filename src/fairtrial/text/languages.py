@@ -5,6 +5,7 @@ The words of pages, for example of verdicts, come from the tables of the pages.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -13,10 +14,6 @@ from contextvars import ContextVar
 from functools import cache
 from importlib import resources
 from typing import Any
-
-import msgspec
-
-from fairtrial.text.display import count
 
 LANGUAGES = ("en", "ko", "ja", "zh-TW", "zh-CN")
 ENGLISH = "en"
@@ -58,6 +55,8 @@ def say(text: str, /, **values: object) -> str:
 def say_count(number: int, noun: str) -> str:
     """Return a number of things: `2 cases`. The tables of other languages have the text for `{n} cases`."""
     if _language.get() == ENGLISH:
+        from fairtrial.text.display import count  # the help of a command needs no library
+
         return count(number, noun)
     return say(f"{{n}} {noun}s", n=f"{number:,}")
 
@@ -78,5 +77,5 @@ def translations(language: str) -> Mapping[str, str]:
 
 def _table(name: str) -> dict[str, Any]:
     file = resources.files("fairtrial").joinpath("reports", "assets", "texts", f"{name}.json")
-    table: dict[str, Any] = msgspec.json.decode(file.read_bytes())
+    table: dict[str, Any] = json.loads(file.read_bytes())
     return table
