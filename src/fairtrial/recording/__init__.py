@@ -226,8 +226,8 @@ async def _remarks(conversations: _RunningConversations) -> AsyncIterator[None]:
     async def name_long_turn() -> None:
         while True:
             await asyncio.sleep(WAIT_SECONDS)
-            if text := conversations.remark():
-                conversations.watcher.on_wait(text)
+            if remark := conversations.remark():
+                conversations.watcher.on_wait(remark)
 
     task = asyncio.create_task(name_long_turn())
     try:
