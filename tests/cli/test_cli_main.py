@@ -87,8 +87,7 @@ def test_help_of_run_and_score_loads_options_and_the_table_of_reports(name: str)
     loaded = modules(name, "--help")
     own = {module for module in loaded if module.startswith("fairtrial.")}
     outside = {module for module in own if not module.startswith(("fairtrial.cli.", "fairtrial.system."))}
-    names = ("api", "cli", "errors", "reports", "reports.report_table", "system")
-    names += ("text", "text.languages", "version")
+    names = ["api", "cli", "errors", "reports", "reports.report_table", "system", "text", "text.languages", "version"]
     assert outside == {f"fairtrial.{module}" for module in names}
     assert "msgspec" not in loaded
 
