@@ -1,4 +1,4 @@
-"""Rows as the converters and validators of azure-ai-evaluation 1.18, and samples as the wheel of lm-eval 0.4.9, write them."""
+"""Rows as the converters of azure-ai-evaluation 1.18, and samples as the wheel of lm-eval 0.4.9, write them."""
 
 from __future__ import annotations
 
