@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from fairtrial.errors import UsageError, nearest
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.records.run_history import CaseHistory, CaseRun, HistoryRow, HistoryStep
+from fairtrial.stats.agreement import NORMAL
 from fairtrial.stats.difference import paired_difference
 from fairtrial.stats.interval import wilson
 from fairtrial.stats.step_detector import WINDOW, CaseValue, StepDetector
@@ -22,8 +24,6 @@ from fairtrial.stats.step_detector import WINDOW, CaseValue, StepDetector
 STREAK = 3
 """After so many equal runs, a case that went back and forth counts as broken or passing again."""
 _ROUNDING = 1e-9
-_Z = 1.959964
-"""The quantile of a 95 % interval."""
 
 
 Values = Mapping[Hashable, CaseValue]
@@ -131,10 +131,10 @@ def _why_apart(previous: MeasuredRun | None, run: MeasuredRun, measure: Measure 
 def _values(run: MeasuredRun, measure: Measure) -> dict[Hashable, CaseValue]:
     """Return the attempts of each case as a sum of shares of the range. A whole sum is exactly whole."""
     column, values = run.columns[measure.name], dict[Hashable, CaseValue]()
-    repeated = {key for key in run.keys if run.keys.count(key) > 1} if len(set(run.keys)) < len(run.keys) else set()
+    numbers = Counter(run.keys)
     for case, key in enumerate(run.keys):
         sample = column.sample(case)
-        if sample is None or key in repeated:
+        if sample is None or numbers[key] > 1:
             continue
         total = measure.share(sample.mean) * sample.attempts
         values[key] = (float(round(total)) if abs(total - round(total)) < _ROUNDING else total, sample.attempts)
@@ -142,7 +142,7 @@ def _values(run: MeasuredRun, measure: Measure) -> dict[Hashable, CaseValue]:
 
 
 def _row(run: MeasuredRun, measure: Measure | None, compared: int, new_segment: str) -> HistoryRow:
-    info, git = run.info, run.info.config.get("git") or {}
+    info, git = run.info, run.info.git
     value = IntervalEstimate(None)
     if measure is not None:
         _, estimate = estimate_cases(run, measure, range(len(run.keys)))
@@ -175,8 +175,7 @@ def follow_case(runs: Iterable[MeasuredRun], name: str, series: Mapping[str, str
             passed = 0 if sample is None else round(sample.mean * sample.attempts)
             key = run.keys[place]
             edited = before is not None and before.digest != key.digest
-            git = run.info.config.get("git") or {}
-            commit = str(git.get("commit", ""))
+            commit = str(run.info.git.get("commit", ""))
             rows.append(CaseRun(run.info.id, run.info.started, commit, passed, attempts, missing, edited))
             before = key
     if not rows:
@@ -187,7 +186,7 @@ def follow_case(runs: Iterable[MeasuredRun], name: str, series: Mapping[str, str
     passed, attempts = sum(row.passed for row in current), sum(row.attempts for row in current)
     rate = IntervalEstimate(None)
     if attempts:
-        rate = IntervalEstimate(passed / attempts, *wilson(passed / attempts, attempts, _Z))
+        rate = IntervalEstimate(passed / attempts, *wilson(passed / attempts, attempts, NORMAL))
     return CaseHistory(name, dict(series), state, since, rate, tuple(rows))
 
 

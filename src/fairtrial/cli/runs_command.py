@@ -16,7 +16,6 @@ from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 
 _TITLES = ("run", "verdict", "time", "pass rate", "commit", "model", "what")
-_COMMIT = 8
 _VERDICTS = ("passed", "failed", "unscored", "informational", "unfinished")
 
 
@@ -113,7 +112,7 @@ def _print_table(listed_runs: Sequence[RunInfo]) -> None:
 
 def _row(run: RunInfo) -> dict[str, str]:
     from fairtrial import api
-    from fairtrial.text.display import visible_line
+    from fairtrial.text.display import shorten_commit, visible_line
 
     paths = " ".join(map(str, run.config.get("paths", [])))
     agent = f" --agent {run.config['agent']}" if run.config.get("agent") else ""
@@ -123,17 +122,11 @@ def _row(run: RunInfo) -> dict[str, str]:
         run.verdict or "not finished",
         "" if run.seconds is None else f"{run.seconds:.1f} s",
         "" if run.pass_rate is None else api.rate(run.pass_rate),
-        _commit(run),
+        shorten_commit(str(run.git.get("commit", "")), dirty=bool(run.git.get("dirty"))),
         visible_line(", ".join(run.models)),
         visible_line(f"{run.kind} {paths}{agent}{labels}"),
     )
     return dict(zip(_TITLES, cells, strict=True))
-
-
-def _commit(run: RunInfo) -> str:
-    """Return the beginning of the commit, with a plus if files differed from it."""
-    git = run.config.get("git") or {}
-    return f"{str(git.get('commit', ''))[:_COMMIT]}{'+' if git.get('dirty') else ''}"
 
 
 @runs.command()

@@ -43,6 +43,12 @@ class RunInfo(Record, frozen=True):
         return tuple(map(str, self.config.get("tags") or ()))
 
     @property
+    def git(self) -> dict[str, Json]:
+        """The `commit`, its `branch`, and whether files are `dirty`. Empty outside of a repository."""
+        git = self.config.get("git")
+        return git if isinstance(git, dict) else {}
+
+    @property
     def chosen_by(self) -> tuple[str, ...]:
         """The runs whose failures chose the cases of this run, the latest first."""
         runs = self.config.get("chosen_by") or [self.config.get("failed_from")]

@@ -20,9 +20,16 @@ Japanese and Chinese characters do not belong to it: their words have no spaces 
 """
 _WORD = re.compile(WORD)
 _LONGEST_WORD = 100
+_COMMIT = 8
+"""The number of characters of a commit that people read."""
 _encode = msgspec.json.Encoder(order="sorted").encode
 _format = msgspec.json.format
 _SCALARS = (str, int, float, bool)
+
+
+def shorten_commit(commit: str, *, dirty: bool = False) -> str:
+    """Return the beginning of a commit, with a plus if files differed from it."""
+    return f"{visible_line(commit)[:_COMMIT]}{'+' if dirty else ''}"
 
 
 def visible(text: str) -> str:

@@ -19,6 +19,7 @@ from fairtrial.metrics.tool_rules.rule_options import (
 )
 from fairtrial.records.equality import equal_json
 from fairtrial.records.trace import Trace
+from fairtrial.stats.agreement import NORMAL
 from fairtrial.stats.interval import wilson
 from fairtrial.text.display import count
 from fairtrial.text.globs import fits
@@ -29,7 +30,6 @@ LEAST_SUPPORT = 10
 """The fewest passing conversations that a rule must be about: fewer prove little."""
 _MOST_SOURCES = 4
 _MOST_ARGUMENTS = 2
-_Z = 1.959963984540054
 _LEAST_FITTED = 59
 """The least support of a rule that is not about the order of calls: at most 5 % of passing conversations break it."""
 
@@ -56,7 +56,7 @@ class MinedRule:
     @property
     def rate(self) -> tuple[float, float]:
         """The 95 % interval of the share of failing conversations that break the rule."""
-        return wilson(self.caught / self.applicable, self.applicable, _Z)
+        return wilson(self.caught / self.applicable, self.applicable, NORMAL)
 
     @property
     def sentence(self) -> str:

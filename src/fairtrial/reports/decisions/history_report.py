@@ -12,11 +12,10 @@ from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import points
 from fairtrial.reports.numbers import DASH, dollars, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import count, visible_line
+from fairtrial.text.display import count, shorten_commit, visible_line
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 60
-_COMMIT = 8
 
 
 def history_report(history: RunHistory) -> RenderableType:
@@ -27,7 +26,7 @@ def history_report(history: RunHistory) -> RenderableType:
         ends = Estimate(row.value.value, row.value.low, row.value.high)
         rows.add(
             row.id,
-            f"{visible_line(row.commit)[:_COMMIT]}{'+' if row.dirty else ''}" or DASH,
+            shorten_commit(row.commit, dirty=row.dirty) or DASH,
             DASH if row.value.value is None else show(row.value.value),
             interval(ends, percent=history.is_rate) or DASH,
             f"{row.cases:,}",
@@ -95,11 +94,11 @@ def case_history_report(history: CaseHistory) -> RenderableType:
     for run in history.runs:
         edited = "expectation changed" if run.expectation_changed else ""
         cells = (f"{run.passed:,}", f"{run.attempts:,}", f"{run.missing:,}" if run.missing else "")
-        rows.add(run.id, visible_line(run.commit)[:_COMMIT] or DASH, *cells, edited)
+        rows.add(run.id, shorten_commit(run.commit) or DASH, *cells, edited)
     value = history.pass_rate
     ends = interval(Estimate(value.value, value.low, value.high), percent=True)
     rate_text = "" if value.value is None else f"; {rate(value.value)} of the attempts passed ({ends})"
     first = next((run for run in history.runs if run.id == history.since), None)
-    commit = f", commit {first.commit[:_COMMIT]}" if first is not None and first.commit else ""
+    commit = f", commit {shorten_commit(first.commit)}" if first is not None and first.commit else ""
     since = f" since {history.since}{commit}" if history.since else ""
     return Group(rows, Text(""), Text(visible_line(f"{history.case} is {history.state}{since}{rate_text}."), "bold"))
