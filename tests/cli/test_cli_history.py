@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from commands import enter, fairtrial
 from fairtrial import Range, history
+from fairtrial.api.stored_runs import open_store
+from fairtrial.records.model_usage import ModelUsage
+from fairtrial.records.summary import RunUsage
 from fairtrial.store import DEFAULT_URL
 from graded_runs import graded, graded_run
 
@@ -134,3 +139,24 @@ def test_the_python_function_returns_what_the_command_writes() -> None:
     """Both read the same store."""
     store_runs([{"refund": [1.0]}] * 2)
     assert [row.id for row in history().rows] == [row["id"] for row in fairtrial("history", "--json", "-").json["rows"]]
+
+
+@pytest.mark.parametrize(
+    ("judge", "simulator", "cost"),
+    [
+        (ModelUsage(2, cost=0.5), ModelUsage(1, cost=0.25), 0.75),
+        (ModelUsage(2, cost=0.5, unpriced_calls=1), None, None),
+        (ModelUsage(2, cost=0.5), ModelUsage(1, cost=None), None),
+        (None, None, None),
+    ],
+)
+def test_a_cost_is_shown_if_every_call_has_a_price(
+    judge: ModelUsage | None, simulator: ModelUsage | None, cost: float | None
+) -> None:
+    """A sum without the calls of unknown prices would be too small."""
+    run = graded_run({"refund": [1.0]}, store=DEFAULT_URL)
+    with closing(open_store(DEFAULT_URL)) as store:
+        spending = RunUsage(judge=judge, simulator=simulator)
+        store.finish(run.info, replace(run.summary, spending=spending))
+    (row,) = history().rows
+    assert row.cost == cost

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
+from itertools import chain
 
 from msgspec.structs import replace
 
-from fairtrial.analysis.measured_run import CASES, MeasuredRun
+from fairtrial.analysis.measured_run import CASES
 from fairtrial.analysis.run_series import follow_case, follow_runs
 from fairtrial.api.stored_runs import measure_stored, open_store
 from fairtrial.errors import UsageError, spell
+from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.run import RunInfo
 from fairtrial.records.run_history import CaseHistory, RunHistory
 from fairtrial.records.summary import RunUsage
@@ -46,21 +48,22 @@ def history(
         common, members = _find_series(run_store, run, series)
         # Runs before the first of the last rows say what it is compared with.
         window = members[-(last + WINDOW) :]
-        rows = follow_runs(_measure_each(run_store, window, measure), measure, false_every)
+        newest = measure_stored(run_store, window[-1])
+        own = newest.measure(measure)
+        earlier = (measure_stored(run_store, info) for info in window[:-1])
+        rows = follow_runs(chain(earlier, (newest,)), measure, false_every)
         last_rows = rows[-last:]
         for place, row in enumerate(last_rows):
             summary = run_store.summary(row.id)
             if summary is not None:
                 last_rows[place] = replace(row, cost=_add_costs(summary.spending))
-        newest = measure_stored(run_store, members[-1]).measures.get(measure)
     notes = []
-    if newest is not None and not newest.is_bounded:
+    if not own.is_bounded:
         notes.append(f"{measure} has no largest or no smallest value, so that no step is looked for")
     if len(members) > len(window):
         notes.append(f"steps are looked for in the last {len(window)} runs")
-    is_rate = newest is None or newest.is_rate
     return RunHistory(
-        common, measure, is_rate, false_every, tuple(last_rows), len(members) - len(last_rows), tuple(notes)
+        common, measure, own.is_rate, false_every, tuple(last_rows), len(members) - len(last_rows), tuple(notes)
     )
 
 
@@ -82,18 +85,11 @@ def case_history(
 
 
 def _add_costs(spending: RunUsage) -> float | None:
-    """Return the cost of all models in US dollars, or None if a part of it is not known."""
-    usages = (spending.agent, spending.judge, spending.simulator, spending.environment)
-    costs = [usage.cost for usage in usages if usage is not None]
-    prices = [cost for cost in costs if cost is not None]
-    return sum(prices) if prices and len(prices) == len(costs) else None
-
-
-def _measure_each(store: Store, members: Sequence[RunInfo], measure: str) -> Iterator[MeasuredRun]:
-    """Yield the numbers of runs. Raises UsageError if the newest lacks the measure."""
-    measure_stored(store, members[-1]).measure(measure)
-    for info in members:
-        yield measure_stored(store, info)
+    """Return the cost of all models that report their usage, in US dollars, or None if a call has no known price."""
+    usages = [spending.agent, spending.judge, spending.simulator, spending.environment]
+    reported = [usage for usage in usages if usage is not None]
+    total = sum(reported, start=ModelUsage())
+    return None if not reported or total.unpriced_calls else total.cost
 
 
 def _find_series(store: Store, run: str, series: Sequence[str]) -> tuple[dict[str, str], list[RunInfo]]:
@@ -114,11 +110,10 @@ def _find_series(store: Store, run: str, series: Sequence[str]) -> tuple[dict[st
 
 def _describe(info: RunInfo, series: Sequence[str]) -> dict[str, str]:
     """Return the fields of a run that name its series."""
-    git = info.config.get("git") or {}
     texts = {
         "agent": str(info.config.get("agent") or ""),
         "eval_set": " ".join(map(str, info.config.get("eval_set_ids") or ())),
-        "branch": str(git.get("branch", "")),
+        "branch": str(info.git.get("branch", "")),
         "name": info.name,
         "tags": " ".join(info.tags),
         "kind": info.kind,
