@@ -11,6 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from msgspec.structs import replace
+
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.analysis.measured_run import Measure, MeasuredRun, measure_run
 from fairtrial.analysis.sequential import WaveTable, take_waves
@@ -271,6 +273,16 @@ class Run:
         from fairtrial.api.run_parts.collected_failures import report_changes
 
         return report_changes(self, base)
+
+    @property
+    def judge_tests(self) -> list[dict[str, Any]]:
+        """The tests of chosen judges with its labels: `criterion`, `seed` and the number of `labels`."""
+        return list(self.info.config.get("judge_tests", ()))
+
+    def add_judge_test(self, test: dict[str, Any]) -> None:
+        """Store that its labels have tested a choice among judges."""
+        tests = [*self._store.run(self.info.id).config.get("judge_tests", ()), test]
+        self._store.finish(replace(self.info, config={**self.info.config, "judge_tests": tests}), self.summary)
 
     def add_label(self, label: Label) -> None:
         """Store a label. Earlier labels of the same attempt stay."""

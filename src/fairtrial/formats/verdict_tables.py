@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from fairtrial.errors import FormatError
 from fairtrial.formats.labels import WORDS, table_rows
 from fairtrial.text.display import shorten
 
-COLUMNS = ("item", "label", "verdict", "verdict_swapped", "judge", "group")
+COLUMNS = ("item", "label", "verdict", "verdict_swapped", "judge", "group", "cost")
 _REQUIRED = ("item", "label", "verdict")
 _MOST_KINDS = 20
 _MOST_PROBLEMS = 20
@@ -22,7 +23,7 @@ class RecordedVerdict:
     """One item: its label, and the verdict of a judge. An empty verdict could not be read.
 
     `swapped` is the verdict after the replies changed places, turned back, so that it has the meaning of `verdict`. It
-    is None if the file does not have it.
+    is None if the file does not have it. `cost` is in US dollars, and None if the file does not have it.
     """
 
     item: str
@@ -31,6 +32,7 @@ class RecordedVerdict:
     swapped: str | None = None
     judge: str = ""
     group: str = ""
+    cost: float | None = None
 
 
 def read_verdicts(
@@ -76,6 +78,7 @@ def _verdict(row: Mapping[str, Any], names: Mapping[str, str]) -> RecordedVerdic
         None if values["verdict_swapped"] is None else _kind(values["verdict_swapped"]),
         _text(values["judge"]),
         _text(values["group"]),
+        _amount(values["cost"]),
     )
 
 
@@ -98,6 +101,15 @@ def _problems(
 
 def _text(value: object) -> str:
     return "" if value is None else str(value).strip()
+
+
+def _amount(value: object) -> float | None:
+    """Return a cost, or None if a row does not have a number of at least 0."""
+    try:
+        amount = float(_text(value))
+    except ValueError:
+        return None
+    return amount if 0 <= amount < math.inf else None
 
 
 def _kind(value: object) -> str:

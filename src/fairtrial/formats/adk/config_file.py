@@ -17,6 +17,7 @@ CONFIG = spellings(
     "environment_simulation_config",
     "live_model_config",
     "attempts",
+    "provenance",
 )
 TABLES = ("criteria", "custom_metrics", "user_simulator_config", "environment_simulation_config")
 """The parts of a configuration that a project file may hold, too. Its attempts are an option of its own."""
@@ -31,8 +32,9 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
     """Return the parts of a configuration in file order, each with its place."""
     reading.document = raw
     fields, extra = reading.fields(raw, CONFIG, ())
-    if "live_model_config" in fields:
-        extra = (extra or {}) | {"live_model_config": fields["live_model_config"]}
+    kept = {name: fields[name] for name in ("live_model_config", "provenance") if name in fields}
+    if kept:
+        extra = (extra or {}) | kept
 
     def parts(name: str) -> tuple[ConfigPart, ...]:
         at: Place = ((), name)

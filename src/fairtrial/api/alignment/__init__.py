@@ -1,0 +1,1 @@
+"""Choose a better judge from the labels of people."""

@@ -1,0 +1,241 @@
+"""Choose the judge of a criterion by labels, and test the choice on labels that had no part in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from fairtrial.analysis.alignment.judge_choice import ChoiceTerms, check_choice, choose_judge, pick_judge
+from fairtrial.analysis.alignment.label_split import LabelledOutcome, count_rarer, split_labels
+from fairtrial.api.alignment.criterion_config import CriterionConfig
+from fairtrial.api.alignment.judge_candidates import FREE, ChangedJudge, Search, list_judges
+from fairtrial.api.alignment.judge_search import JudgeSearch, Measurement
+from fairtrial.api.alignment.labelled_run import LabelledRun
+from fairtrial.api.alignment.recorded_judges import read_recorded
+from fairtrial.api.stored_runs import Run, reread
+from fairtrial.errors import UsageError, spell
+from fairtrial.judge.judges import Judges
+from fairtrial.llm.budget import Budget
+from fairtrial.llm.model import NamedModel
+from fairtrial.records.judging.judge_choice import JudgeChoice, JudgeOnLabels
+from fairtrial.records.record import Json
+from fairtrial.store import DEFAULT_URL
+from fairtrial.text.display import count
+from fairtrial.version import __version__
+
+FEWEST_FOR_INSTRUCTIONS = 30
+"""With fewer labels of the rarer verdict, instructions are not searched: they would fit the noise."""
+_PAID: tuple[Search, ...] = ("examples", "instructions")
+OnJudge = Callable[[JudgeOnLabels], None]
+"""Receives the numbers of each judge when it was measured on the labels that choose."""
+
+
+@dataclass(frozen=True)
+class AlignOptions:
+    """How a judge is chosen.
+
+    `search` says what is searched, `terms` what a wrong verdict costs, and `models` names further models. With `judges`
+    models are called within their budget, and `writer` is the model that writes instructions. `again` repeats the test
+    on labels that have tested a choice before.
+    """
+
+    search: Sequence[Search] = FREE
+    terms: ChoiceTerms = ChoiceTerms()
+    models: Sequence[str] = ()
+    judges: Judges | None = None
+    writer: str = ""
+    again: bool = False
+
+    def check(self) -> None:
+        """Raise UsageError for options that do not fit together."""
+        paid = [name for name in self.search if name in _PAID]
+        if paid and self.judges is None:
+            raise UsageError(f"{spell('search')} {paid[0]}: new questions are asked, so give {spell('max_calls')}")
+        if "instructions" in self.search and not self.writer:
+            raise UsageError(f"{spell('search')} instructions: give the model that writes them, {spell('writer')}")
+
+
+def align_judge(
+    runs: str | Run | Sequence[str | Run],
+    criterion: str,
+    config: str | Path,
+    options: AlignOptions | None = None,
+    *,
+    store: str = DEFAULT_URL,
+    on_judge: OnJudge | None = None,
+) -> JudgeChoice:
+    """Return the judge that the labels of a run choose for a criterion, and its test on labels kept apart.
+
+    The first of the `runs` has the labels. Replies of all of them are used, for example of runs that scored the same
+    recordings with other models. `config` is the configuration of the first run. The labels are split once, by verdict,
+    language and case: one part chooses, and the other part tests. Raises UsageError if the labels are too few, if they
+    have tested a choice before, or if the configuration is not that of the run.
+    """
+    chosen = options or AlignOptions()
+    chosen.check()
+    sources = [runs] if isinstance(runs, str | Run) else list(runs)
+    opened = [own if isinstance(own, Run) else reread(store, own) for own in sources]
+    labelled = LabelledRun.read(opened[0], criterion)
+    tests = [own for own in opened[0].judge_tests if own["criterion"] == criterion]
+    if tests and not chosen.again:
+        raise UsageError(
+            f"run {opened[0].info.id}: its labels of {criterion} have tested {count(len(tests), 'choice')} before; a "
+            f"test is honest once. Add labels of another run, or repeat it with {spell('again')}"
+        )
+    search = JudgeSearch(
+        CriterionConfig.read(Path(config), criterion), opened, labelled, chosen.terms, chosen.judges, chosen.models
+    )
+    choice = _Alignment(search, chosen, on_judge or _ignore).choose()
+    choice = replace(choice, tests=len(tests) + 1, notes=(*choice.notes, *_note_tests(len(tests) + 1)))
+    opened[0].add_judge_test({"criterion": criterion, "seed": chosen.terms.seed, "labels": len(labelled.outcomes)})
+    return choice
+
+
+def choose_recorded(
+    path: str | Path,
+    terms: ChoiceTerms | None = None,
+    *,
+    current: str = "",
+    columns: dict[str, str] | None = None,
+    where: dict[str, str] | None = None,
+) -> JudgeChoice:
+    """Return the choice among the judges of a table of verdicts, and their panels of three and of five.
+
+    The table is that of `report_card(recorded=...)`, perhaps with the column `cost`, in US dollars for an item. Its
+    labels must be pass and fail. `current` is the judge in use, by default the first.
+    """
+    outcomes, candidates = read_recorded(Path(path), current, columns, where)
+    return choose_judge(str(path), outcomes, candidates, terms or ChoiceTerms())
+
+
+def _ignore(_: JudgeOnLabels) -> None:
+    """Receive numbers that nobody wants."""
+
+
+def _note_tests(number: int) -> Iterator[str]:
+    if number > 1:
+        yield (
+            f"test {number} with these labels: the chance that one of them claims a gain that does not exist is at most "
+            f"{min(100, 5 * number)} %"
+        )
+
+
+class _Alignment:
+    def __init__(self, search: JudgeSearch, options: AlignOptions, on_judge: OnJudge) -> None:
+        self._search = search
+        self._options = options
+        self._on_judge = on_judge
+        self._notes: list[str] = []
+        self._kinds = set(options.search)
+
+    def choose(self) -> JudgeChoice:
+        """Search on one half of the labels, and test on the other half."""
+        search, terms, outcomes = self._search, self._options.terms, self._search.labelled.outcomes
+        chooses, tests = split_labels(outcomes, terms.seed)
+        pool: list[LabelledOutcome] = []
+        if self._kinds & set(_PAID):
+            # Examples and instructions are made from one part, and compared with all other judges on the other part.
+            pool, chooses = split_labels(chooses, terms.seed + 1)
+        measured = [search.measure_current(chooses)]
+        measured += self._find(measured[0], pool, chooses)
+        for own in measured:
+            self._on_judge(own.numbers)
+        chosen = measured[pick_judge([own.numbers for own in measured], terms)]
+        before, after = self._on_test(measured[0], tests), self._on_test(chosen, tests)
+        choice = check_choice(
+            search.config.name,
+            [own.numbers for own in measured],
+            tests,
+            before.candidate,
+            after.candidate,
+            terms,
+        )
+        budget = self._budget
+        return replace(
+            choice,
+            calls=budget.calls if budget else 0,
+            spent=budget.cost if budget else None,
+            notes=(*self._notes, *(f"left out: {own}" for own in search.left_out)),
+        )
+
+    def _find(
+        self, current: Measurement, pool: Sequence[LabelledOutcome], chooses: Sequence[LabelledOutcome]
+    ) -> Iterator[Measurement]:
+        search = self._search
+        is_paid = self._options.judges is not None
+        listed = list(list_judges(search.voters, search.votes, self._kinds))
+        others = [judge for judge in listed if search.find(judge.changes).signature != search.criterion.signature]
+        found = search.measure_each(others, chooses, halve=is_paid)
+        yield from found
+        if "threshold" in self._kinds:
+            for own in (current, *found):
+                yield from search.at_thresholds(own, chooses)
+        if "examples" in self._kinds:
+            yield from search.measure_each(self._list_examples(pool), chooses, halve=True)
+        if "instructions" in self._kinds:
+            yield from self._find_instructions(pool, chooses)
+
+    def _list_examples(self, pool: Sequence[LabelledOutcome]) -> list[ChangedJudge]:
+        from fairtrial.api.alignment.example_search import list_example_judges
+
+        verdicts = self._search.measure_current(pool).candidate.verdicts
+        return list(list_example_judges(self._search, pool, verdicts))
+
+    def _find_instructions(
+        self, pool: Sequence[LabelledOutcome], chooses: Sequence[LabelledOutcome]
+    ) -> Iterator[Measurement]:
+        from fairtrial.api.alignment.instruction_search import list_instructed_judges
+
+        rarer = count_rarer(self._search.labelled.outcomes)
+        if rarer < FEWEST_FOR_INSTRUCTIONS:
+            self._notes.append(
+                f"instructions were not searched: {rarer} labels have the rarer verdict, and the search needs "
+                f"{FEWEST_FOR_INSTRUCTIONS}; label {FEWEST_FOR_INSTRUCTIONS - rarer} or more of them"
+            )
+            return
+        judges = self._options.judges
+        budget = self._budget
+        if judges is None or budget is None:
+            return
+        left = (budget.max_calls or 300) - budget.calls
+        # The test and the last comparison of the instructions need calls, too.
+        reserved = (len(self._search.labelled.outcomes) // 2 + len(chooses)) * self._search.votes
+        most = (left - reserved) // self._search.votes
+        if most < len(chooses):
+            self._notes.append(
+                f"instructions were not searched: {left} calls are left, and the search needs "
+                f"{reserved + len(chooses) * self._search.votes} at least"
+            )
+            return
+        found = list_instructed_judges(
+            self._search, pool, chooses, NamedModel(self._options.writer), judges.models, most
+        )
+        yield from self._search.measure_each(list(found), chooses)
+
+    def _on_test(self, own: Measurement, tests: Sequence[LabelledOutcome]) -> Measurement:
+        measured = self._search.measure(own.judge, tests)
+        if measured is None:
+            raise UsageError(f"the test was not made: {self._search.left_out[-1]}; allow more calls")
+        return measured
+
+    @property
+    def _budget(self) -> Budget | None:
+        judges = self._options.judges
+        return None if judges is None else judges.models.budget
+
+
+def make_provenance(choice: JudgeChoice, runs: Sequence[str]) -> dict[str, Json]:
+    """Return where the options of a chosen judge come from, for its configuration."""
+    fields = msgspec.to_builtins(replace(choice, searched=(), changed=(), languages={}, changes={}))
+    kept = ("criterion", "gain", "verdict", "search_labels", "test_labels", "seed", "tests", "calls", "spent")
+    return {
+        "version": __version__,
+        "runs": list(runs),
+        **{name: fields[name] for name in kept},
+        "judge": choice.after.name,
+        "searched": len(choice.searched),
+    }

@@ -1,0 +1,105 @@
+"""The judges among which labels choose: models, panels and thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal
+
+import msgspec
+
+from fairtrial.llm.model_pool import HasPanel, find_models
+from fairtrial.records.record import Json
+from fairtrial.records.result import Criterion, Outcome
+from fairtrial.records.run import RunInfo
+
+Search = Literal["model", "panel", "threshold", "examples", "instructions"]
+FREE: tuple[Search, ...] = ("model", "panel", "threshold")
+"""What can be searched with stored replies alone."""
+_MOST_PANELS = 40
+_MOST_THRESHOLDS = 20
+_PANEL_SIZES = (3, 5)
+
+
+@dataclass(frozen=True)
+class ChangedJudge:
+    """A name for people, and the options that replace those of the criterion."""
+
+    name: str
+    changes: Mapping[str, Json] = field(default_factory=dict)
+
+
+Voter = dict[str, Json]
+"""The model of a panel, as `judge_models` takes it."""
+
+
+def list_run_voters(info: RunInfo, criterion: str) -> list[Voter]:
+    """Return the models that judged a criterion of a run, by the signature of the run."""
+    signature: Any = info.signatures.get(criterion) or {}
+    panel = signature.get("options", {}).get("judge", {}).get("options", {}).get("panel", [])
+    return [_make_voter(voter["options"]) for voter in panel if "name" in voter.get("options", {})]
+
+
+def _make_voter(options: Mapping[str, Any]) -> Voter:
+    voter: Voter = {"model": options["name"]}
+    if options.get("settings"):
+        voter["settings"] = dict(options["settings"])
+    if options.get("structured") is False:
+        voter["structured_output"] = False
+    return voter
+
+
+def list_criterion_voters(criterion: Criterion) -> list[Voter]:
+    """Return the models that a criterion asks."""
+    return [
+        _make_voter({"name": voter.name, "settings": voter.settings, "structured": voter.structured})
+        for judge in find_models(criterion.metric).values()
+        if isinstance(judge, HasPanel)
+        for voter in judge.panel
+    ]
+
+
+def count_votes(criterion: Criterion) -> int:
+    """Return the number of votes on each question of a criterion, or 0 if it asks no judge."""
+    judges = find_models(criterion.metric).values()
+    return max((judge.votes for judge in judges if isinstance(judge, HasPanel)), default=0)
+
+
+def distinct_voters(voters: Iterable[Voter]) -> list[Voter]:
+    """Return each voter once, in their order."""
+    return list({msgspec.json.encode(voter, order="sorted"): voter for voter in voters}.values())
+
+
+def list_judges(voters: Sequence[Voter], votes: int, search: Iterable[Search]) -> Iterator[ChangedJudge]:
+    """Yield each voter alone, with one vote and with `votes`, and the panels of three and of five voters."""
+    kinds = set(search)
+    if "model" in kinds:
+        for voter in voters:
+            for number in dict.fromkeys((1, votes)):
+                yield _judge([voter], number)
+    if "panel" in kinds:
+        panels = [panel for size in _PANEL_SIZES for panel in combinations(voters, size)]
+        for panel in panels[:_MOST_PANELS]:
+            yield _judge(panel, len(panel))
+
+
+def _judge(voters: Sequence[Voter], votes: int) -> ChangedJudge:
+    members = [voter["model"] if len(voter) == 1 else voter for voter in voters]
+    name = " + ".join(str(voter["model"]) for voter in voters)
+    if len(voters) == 1 and votes > 1:
+        name += f", {votes} votes"
+    single = len(members) == 1 and isinstance(members[0], str)
+    models: dict[str, Json] = {"judge_model": members[0]} if single else {"judge_models": members}
+    return ChangedJudge(name, {"judge_model_options": {**models, "num_samples": votes}})
+
+
+def list_thresholds(outcomes: Iterable[Outcome], current: float | None) -> list[float]:
+    """Return the thresholds that decide some of the outcomes differently, besides the current one.
+
+    They are the values of the outcomes but the lowest, which would pass all of them. Of many values, every n-th is
+    returned.
+    """
+    values = sorted({outcome.ends[0] for outcome in outcomes if outcome.ends is not None})[1:]
+    step = -(-len(values) // _MOST_THRESHOLDS)
+    return [value for value in values[:: max(1, step)] if value != current]
