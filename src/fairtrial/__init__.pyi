@@ -131,6 +131,11 @@ from fairtrial.records.label import Label as Label
 from fairtrial.api.judges.calibrating import calibrate as calibrate
 from fairtrial.records.judging.calibration import Calibration as Calibration
 from fairtrial.records.judging.calibration import Agreement as Agreement
+from fairtrial.api.alignment.choosing import align_judge as align_judge
+from fairtrial.api.alignment.choosing import choose_recorded as choose_recorded
+from fairtrial.api.alignment.choosing import AlignOptions as AlignOptions
+from fairtrial.analysis.alignment.judge_choice import ChoiceTerms as ChoiceTerms
+from fairtrial.records.judging.judge_choice import JudgeChoice as JudgeChoice
 from fairtrial.api.judges.report_cards import report_card as report_card
 from fairtrial.records.judging.report_card import ReportCard as ReportCard
 from fairtrial.records.judging.report_card import RecordedJudge as RecordedJudge
@@ -186,26 +191,27 @@ from fairtrial.llm.model import CallError as CallError
 # Tools that read the source, such as mkdocstrings, show the names of this list only.
 # fmt: off
 __all__ = [
-    "About", "Agent", "AgentCost", "AgentDetails", "AgentError", "Agreement", "AttackReported", "AttackSuccess",
-    "Ballot", "BatchOptions", "BatchScorer", "Behavior", "Budget", "Calibration", "CallError", "Case", "CaseError",
-    "CaseHistory", "CaseKey", "CaseResult", "Check", "Checks", "Claim", "Comparison", "ConfigError", "Contains",
-    "Criterion", "CriterionSummary", "Duplicate", "Durations", "Embedder", "Endpoint", "Environment", "Estimate",
-    "EvalCase", "EvalSet", "ExactMatch", "FactsGrounded", "FactsMatch", "Failure", "Failures", "FairtrialError",
-    "Fault", "FinalResponseMatch", "FinalResponseRubrics", "FinalStateMatch", "Flakiness", "FormatError",
-    "GateDecision", "GeneralQuality", "Grounding", "Hallucinations", "Holding", "InferenceCallCount", "Injection",
-    "InstructionFollowing", "Invocation", "InvocationDuration", "Judge", "JudgeError", "JudgeOptions", "JudgeState",
-    "Judges", "Label", "Message", "Metric", "MetricError", "Model", "ModelOptions", "ModelUsage", "NamedModel",
-    "Operator", "Outcome", "PanelMember", "Part", "PartKey", "Persona", "Prompt", "Quote", "Range",
-    "ReasoningTrace", "ReasoningValue", "RecordedJudge", "Recording", "Redaction", "Reply", "ReportCard",
-    "ResponseEvaluation", "ResponseMatch", "Rubric", "Run", "RunHistory", "RunInfo", "RunNotPassedError", "Safety",
-    "Scenario", "Score", "SelectedTrace", "Session", "SessionInput", "SimulatedToolError", "Simulator",
-    "SimulatorError", "SizePlan", "SkillTrigger", "Step", "Stopwatch", "StoreError", "Summary", "TaskSuccess",
-    "TextQuality", "Thought", "TokenUsage", "ToolCall", "ToolCallCount", "ToolResult", "ToolRules",
-    "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace", "TraceOptions", "TraceSelection", "TraceValue",
-    "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError", "UserSimulatorQuality", "VectorCache",
-    "Verdict", "WorkspaceChecks", "aevaluate", "ascore", "avalue", "calibrate", "case_history", "compare",
-    "evaluate", "failure_changes", "failures", "find_duplicates", "flaky", "gate", "history", "iter_recordings",
-    "load_eval_set", "load_recordings", "mutate", "open_run", "plan", "redact", "report_card", "route_call",
-    "save_eval_set", "score", "score_batches", "select", "value",
+    "About", "Agent", "AgentCost", "AgentDetails", "AgentError", "Agreement", "AlignOptions", "AttackReported",
+    "AttackSuccess", "Ballot", "BatchOptions", "BatchScorer", "Behavior", "Budget", "Calibration", "CallError",
+    "Case", "CaseError", "CaseHistory", "CaseKey", "CaseResult", "Check", "Checks", "ChoiceTerms", "Claim",
+    "Comparison", "ConfigError", "Contains", "Criterion", "CriterionSummary", "Duplicate", "Durations", "Embedder",
+    "Endpoint", "Environment", "Estimate", "EvalCase", "EvalSet", "ExactMatch", "FactsGrounded", "FactsMatch",
+    "Failure", "Failures", "FairtrialError", "Fault", "FinalResponseMatch", "FinalResponseRubrics",
+    "FinalStateMatch", "Flakiness", "FormatError", "GateDecision", "GeneralQuality", "Grounding", "Hallucinations",
+    "Holding", "InferenceCallCount", "Injection", "InstructionFollowing", "Invocation", "InvocationDuration",
+    "Judge", "JudgeChoice", "JudgeError", "JudgeOptions", "JudgeState", "Judges", "Label", "Message", "Metric",
+    "MetricError", "Model", "ModelOptions", "ModelUsage", "NamedModel", "Operator", "Outcome", "PanelMember",
+    "Part", "PartKey", "Persona", "Prompt", "Quote", "Range", "ReasoningTrace", "ReasoningValue", "RecordedJudge",
+    "Recording", "Redaction", "Reply", "ReportCard", "ResponseEvaluation", "ResponseMatch", "Rubric", "Run",
+    "RunHistory", "RunInfo", "RunNotPassedError", "Safety", "Scenario", "Score", "SelectedTrace", "Session",
+    "SessionInput", "SimulatedToolError", "Simulator", "SimulatorError", "SizePlan", "SkillTrigger", "Step",
+    "Stopwatch", "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TokenUsage", "ToolCall",
+    "ToolCallCount", "ToolResult", "ToolRules", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace",
+    "TraceOptions", "TraceSelection", "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError",
+    "UserSimulatorQuality", "VectorCache", "Verdict", "WorkspaceChecks", "aevaluate", "align_judge", "ascore",
+    "avalue", "calibrate", "case_history", "choose_recorded", "compare", "evaluate", "failure_changes", "failures",
+    "find_duplicates", "flaky", "gate", "history", "iter_recordings", "load_eval_set", "load_recordings", "mutate",
+    "open_run", "plan", "redact", "report_card", "route_call", "save_eval_set", "score", "score_batches", "select",
+    "value",
 ]
 # fmt: on

@@ -1,3 +1,8 @@
+from fairtrial.analysis.alignment.judge_choice import ChoiceTerms as ChoiceTerms
+from fairtrial.api.alignment.choosing import AlignOptions as AlignOptions
+from fairtrial.api.alignment.choosing import align_judge as align_judge
+from fairtrial.api.alignment.choosing import aligned_config as aligned_config
+from fairtrial.api.alignment.choosing import choose_recorded as choose_recorded
 from fairtrial.api.attacks.attack_choice import AttackChoice as AttackChoice
 from fairtrial.api.attacks.attack_choice import attack_choice_in as attack_choice_in
 from fairtrial.api.attacks.attack_choice import attack_sources as attack_sources
@@ -205,6 +210,7 @@ from fairtrial.reports.failures.failure_markdown import changes_markdown as chan
 from fairtrial.reports.failures.failure_markdown import failures_markdown as failures_markdown
 from fairtrial.reports.judges.calibration_report import calibration_document as calibration_document
 from fairtrial.reports.judges.calibration_report import calibration_tables as calibration_tables
+from fairtrial.reports.judges.choice_report import choice_tables as choice_tables
 from fairtrial.reports.judges.judge_check_report import report_card_document as report_card_document
 from fairtrial.reports.judges.judge_check_report import report_card_tables as report_card_tables
 from fairtrial.reports.mutation.mutation_files import mutation_junit as mutation_junit

@@ -6,6 +6,7 @@ import click
 
 from fairtrial.cli.headed_command import HeadedGroup
 from fairtrial.cli.judges.judge_check_command import check_judge
+from fairtrial.cli.judges.judge_choice_commands import align, choose
 from fairtrial.cli.judges.judge_label_commands import calibrate, sample
 
 
@@ -19,9 +20,13 @@ def judge() -> None:
     fairtrial judge sample 20260102 --criterion final_response_match_v2 -o labels.csv
     fairtrial judge calibrate 20260102 --labels labels.csv
     fairtrial judge check --recorded verdicts.csv
+    fairtrial judge choose 20260102 20260103 --criterion safety_v1 --config test_config.json
+    fairtrial judge align 20260102 --criterion safety_v1 --config test_config.json -o better.json
     """  # noqa: D301
 
 
 judge.add_command(check_judge)
 judge.add_command(sample)
 judge.add_command(calibrate)
+judge.add_command(choose)
+judge.add_command(align)

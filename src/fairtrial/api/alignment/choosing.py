@@ -119,8 +119,8 @@ def _ignore(_: JudgeOnLabels) -> None:
 def _note_tests(number: int) -> Iterator[str]:
     if number > 1:
         yield (
-            f"test {number} with these labels: the chance that one of them claims a gain that does not exist is at most "
-            f"{min(100, 5 * number)} %"
+            f"test {number} with these labels: the chance that one of them claims a gain that does not exist is at "
+            f"most {min(100, 5 * number)} %"
         )
 
 
@@ -228,8 +228,15 @@ class _Alignment:
         return None if judges is None else judges.models.budget
 
 
-def make_provenance(choice: JudgeChoice, runs: Sequence[str]) -> dict[str, Json]:
-    """Return where the options of a chosen judge come from, for its configuration."""
+def aligned_config(config: str | Path, choice: JudgeChoice, runs: Sequence[str]) -> bytes:
+    """Return a configuration with the chosen judge, and with the runs and the numbers that chose it."""
+    own = CriterionConfig.read(Path(config), choice.criterion)
+    earlier = own.content.get("provenance")
+    provenance = {**(earlier if isinstance(earlier, dict) else {}), choice.criterion: _describe(choice, runs)}
+    return own.changed(choice.changes).encode(provenance=provenance)
+
+
+def _describe(choice: JudgeChoice, runs: Sequence[str]) -> dict[str, Json]:
     fields = msgspec.to_builtins(replace(choice, searched=(), changed=(), languages={}, changes={}))
     kept = ("criterion", "gain", "verdict", "search_labels", "test_labels", "seed", "tests", "calls", "spent")
     return {

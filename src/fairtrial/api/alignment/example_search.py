@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from fairtrial.analysis.alignment.label_split import LabelledOutcome
 from fairtrial.api.alignment.judge_candidates import ChangedJudge
@@ -23,7 +24,7 @@ def list_example_judges(
     The examples are outcomes on which the judge is wrong, false passes and false failures in turn. A last set has
     outcomes on which it is right, too, so that examples do not only show exceptions.
     """
-    metric = search.criterion.metric
+    metric: Any = search.criterion.metric
     if not isinstance(metric, JudgedMetric):
         return
     wrong = [own for own in pool if verdicts.get(own.key) is not own.passed]

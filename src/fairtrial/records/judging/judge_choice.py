@@ -38,7 +38,7 @@ class ChangedVerdict(Record, frozen=True):
     after: bool | None
 
 
-class JudgeChoice(Record, frozen=True):
+class JudgeChoice(Record, frozen=True, tag_field="kind", tag="judge choice"):
     """The judge that labels chose, and what it gains on labels that had no part in the choice.
 
     `searched` are all judges on the labels that chose, so that their numbers flatter. `before` is the current judge and

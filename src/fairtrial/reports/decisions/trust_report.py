@@ -10,6 +10,7 @@ from fairtrial.records.audit import GateAudit, SuiteAudit
 from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.gate import GateDecision
+from fairtrial.records.judging.judge_choice import JudgeChoice
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.size_plan import SizePlan
@@ -23,6 +24,7 @@ Document = (
     | Flakiness
     | CalibrationShape
     | JudgeCheckShape
+    | JudgeChoice
     | MutationReport
     | GateAudit
     | SuiteAudit
