@@ -79,6 +79,7 @@ def align_judge(
     chosen.check()
     sources = [runs] if isinstance(runs, str | Run) else list(runs)
     opened = [own if isinstance(own, Run) else reread(store, own) for own in sources]
+    own_config = CriterionConfig.read(Path(config), criterion)
     labelled = LabelledRun.read(opened[0], criterion)
     tests = [own for own in opened[0].judge_tests if own["criterion"] == criterion]
     if tests and not chosen.again:
@@ -86,9 +87,7 @@ def align_judge(
             f"run {opened[0].info.id}: its labels of {criterion} have tested {count(len(tests), 'choice')} before; a "
             f"test is honest once. Add labels of another run, or repeat it with {spell('again')}"
         )
-    search = JudgeSearch(
-        CriterionConfig.read(Path(config), criterion), opened, labelled, chosen.terms, chosen.judges, chosen.models
-    )
+    search = JudgeSearch(own_config, opened, labelled, chosen.terms, chosen.judges, chosen.models)
     choice = _Alignment(search, chosen, on_judge or _ignore).choose()
     choice = replace(choice, tests=len(tests) + 1, notes=(*choice.notes, *_note_tests(len(tests) + 1)))
     opened[0].add_judge_test({"criterion": criterion, "seed": chosen.terms.seed, "labels": len(labelled.outcomes)})

@@ -72,11 +72,11 @@ def list_instructed_judges(
     seed = str(search.config.options.get(_PART, ""))
     result: Any = optimize(
         seed_candidate={_PART: seed or "Decide by the rules."},
-        trainset=list(pool),
+        trainset=_balance(search, pool),
         valset=list(checked),
         adapter=cast("Any", _Adapter(search)),
         reflection_lm=_Writer(writer, models),
-        reflection_minibatch_size=min(_MINIBATCH, len(pool)),
+        reflection_minibatch_size=_MINIBATCH,
         reflection_prompt_template=_ASK,
         max_metric_calls=most_calls,
         skip_perfect_score=True,
@@ -88,6 +88,14 @@ def list_instructed_judges(
     best = str(result.best_candidate[_PART]).strip()
     if best and best != seed and result.best_idx != 0:
         yield ChangedJudge("new instructions", {_PART: shorten(best, _MOST_INSTRUCTIONS)})
+
+
+def _balance(search: JudgeSearch, pool: Sequence[LabelledOutcome]) -> list[LabelledOutcome]:
+    """Return the outcomes on which the judge is wrong, and as many others in turn: the writer learns from both."""
+    verdicts = search.measure_current(pool).candidate.verdicts
+    wrong = [own for own in pool if verdicts.get(own.key) is not own.passed]
+    right = [own for own in pool if verdicts.get(own.key) is own.passed]
+    return [own for pair in zip(wrong, right, strict=False) for own in pair] or list(pool)
 
 
 class _Silent:

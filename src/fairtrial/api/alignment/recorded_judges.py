@@ -38,7 +38,8 @@ def read_recorded(
     names = list(judges)
     if current and current not in judges:
         raise UsageError(f"{spell('current')}: must be a judge of {path}, got {current!r}; it has {', '.join(names)}")
-    names.sort(key=lambda name: name != (current or names[0]))
+    first = current or names[0]
+    names = [first, *(name for name in names if name != first)]
     alone = [_candidate(name, judges[name]) for name in names]
     return list(outcomes.values()), [*alone, *_list_panels(alone)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -156,7 +156,7 @@ def align(runs: tuple[str, ...], json_file: Path | None, **options: Any) -> int:
     read_environment(config=options["config"], paths=["."])
     is_paid = any(options[name] is not None for name in ("max_calls", "max_cost", "cassette"))
     aligned = api.AlignOptions(
-        search=kinds,
+        search=cast("Any", kinds),
         terms=_terms(options),
         models=options["models"],
         judges=make_judges(options) if is_paid else None,

@@ -1,0 +1,224 @@
+"""A better judge is found from labels: from stored replies, or with calls to a real server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commands import enter
+from fairtrial import (
+    AlignOptions,
+    Budget,
+    ChoiceTerms,
+    Judges,
+    ModelOptions,
+    UsageError,
+    align_judge,
+    choose_recorded,
+    open_run,
+)
+from fairtrial.api.alignment.choosing import aligned_config
+from fairtrial.errors import ConfigError
+from fairtrial.loading.criteria import criteria_in
+from labelled_runs import CRITERION, RULE, STORE, AskedJudges, connect, judge_replies, label, write_config
+from loopback import Loopback
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder without a store."""
+    enter(tmp_path, monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+    """A server with judges: c is the best of a, b and c."""
+    with Loopback(AskedJudges({"a": 0.3, "b": 0.25, "c": 0.02})) as own:
+        connect(own, monkeypatch)
+        yield own
+
+
+def runs_of(*models: str) -> list[str]:
+    """Score the recordings with each model, and label the outcomes of the first run."""
+    config = write_config(model=f"openai/m-{models[0]}")
+    runs = [judge_replies(config, f"openai/m-{model}") for model in models]
+    label(runs[0])
+    return [run.info.id for run in runs]
+
+
+def paid(calls: int, cassette: str | None = None) -> Judges:
+    """Return the options of calls within a budget."""
+    if cassette is None:
+        return Judges(models=ModelOptions(budget=Budget(calls)))
+    return Judges(models=ModelOptions(budget=Budget(calls), cassette=Path(cassette), cassette_mode="auto"))
+
+
+def test_the_better_model_of_another_run_is_chosen(server: Loopback) -> None:
+    """No model is called, although the runs asked each of them."""
+    ids = runs_of("a", "b", "c")
+    before = len(server.requests)
+    choice = align_judge(ids, CRITERION, "test_config.json", store=STORE)
+    assert choice.after.name == "openai/m-c"
+    assert choice.verdict == "better"
+    assert len(server.requests) == before
+
+
+def test_panels_are_made_of_stored_replies() -> None:
+    """A panel of three has one vote of each model, and its replies are those of the runs."""
+    choice = align_judge(runs_of("a", "b", "c"), CRITERION, "test_config.json", store=STORE)
+    assert "openai/m-a + openai/m-b + openai/m-c" in {own.name for own in choice.searched}
+    assert not choice.notes
+
+
+def test_the_chosen_configuration_loads_and_says_where_it_comes_from() -> None:
+    """Its criterion has another signature, so that numbers are not mixed."""
+    ids = runs_of("a", "c")
+    choice = align_judge(ids, CRITERION, "test_config.json", store=STORE)
+    Path("better.json").write_bytes(aligned_config("test_config.json", choice, ids))
+    old, new = (criteria_in(Path(name)).criteria[0] for name in ("test_config.json", "better.json"))
+    assert old.signature != new.signature
+    provenance = json.loads(Path("better.json").read_text(encoding="utf-8"))["provenance"][CRITERION]
+    assert provenance["runs"] == ids
+    assert provenance["gain"]["value"] == choice.gain.value
+
+
+def test_labels_test_a_choice_once() -> None:
+    """A second test is refused. With `again` it says how the error grows."""
+    ids = runs_of("a", "c")
+    align_judge(ids, CRITERION, "test_config.json", store=STORE)
+    with pytest.raises(UsageError, match="have tested 1 choice before"):
+        align_judge(ids, CRITERION, "test_config.json", store=STORE)
+    choice = align_judge(ids, CRITERION, "test_config.json", AlignOptions(again=True), store=STORE)
+    assert choice.tests == 2
+    assert "at most 10 %" in choice.notes[-1]
+
+
+def test_too_few_labels_are_refused() -> None:
+    """The message says how many are missing."""
+    run = judge_replies(write_config(), "openai/m-a")
+    label(run, 12)
+    with pytest.raises(UsageError, match=r"4 of them fail; a choice needs 10 of each.* Add 6 or more that fail"):
+        align_judge(run, CRITERION, "test_config.json", store=STORE)
+
+
+def test_the_configuration_must_be_that_of_the_run() -> None:
+    """Otherwise the replies of its judge are not stored."""
+    ids = runs_of("a", "c")
+    write_config("other.json", "openai/m-a", instructions="Be strict.")
+    with pytest.raises(UsageError, match="replies of its judge are not in the runs"):
+        align_judge(ids, CRITERION, "other.json", store=STORE)
+
+
+def test_a_criterion_that_the_configuration_lacks_is_refused() -> None:
+    """With the names that it has."""
+    with pytest.raises(ConfigError, match="has no criterion 'final_response_match'; did you mean"):
+        align_judge(runs_of("a"), "final_response_match", "test_config.json", store=STORE)
+
+
+def test_a_further_model_is_asked_within_the_budget(server: Loopback) -> None:
+    """Its calls are counted, and only those that the stored replies lack are made."""
+    ids = runs_of("a")
+    before = len(server.requests)
+    options = AlignOptions(search=("model",), models=("openai/m-c",), judges=paid(200))
+    choice = align_judge(ids, CRITERION, "test_config.json", options, store=STORE)
+    assert (choice.after.name, choice.calls) == ("openai/m-c", 90)
+    assert len(server.requests) - before == 90
+
+
+def test_a_budget_that_ends_leaves_a_judge_out() -> None:
+    """Nothing is said of it."""
+    options = AlignOptions(search=("model",), models=("openai/m-c",), judges=paid(10))
+    choice = align_judge(runs_of("a"), CRITERION, "test_config.json", options, store=STORE)
+    assert choice.after.name == "the current judge"
+    assert "openai/m-c" in choice.notes[0]
+
+
+def test_examples_come_from_disagreements() -> None:
+    """The judge learns the rule from the note of a person in an example."""
+    run = label(judge_replies(write_config(model="openai/m-x"), "openai/m-x"), note=RULE)
+    options = AlignOptions(search=("examples",), judges=paid(400))
+    choice = align_judge(run, CRITERION, "test_config.json", options, store=STORE)
+    assert choice.verdict == "better"
+    assert {own["answer"] for own in choice.changes["examples"]} <= {"valid", "invalid"}
+    assert RULE in {own.get("reason") for own in choice.changes["examples"]}
+
+
+def test_no_example_is_in_the_test() -> None:
+    """The labels of the test have no part in the search."""
+    run = label(judge_replies(write_config(model="openai/m-x"), "openai/m-x"), note=RULE)
+    options = AlignOptions(search=("examples",), judges=paid(400))
+    choice = align_judge(run, CRITERION, "test_config.json", options, store=STORE)
+    tested = {own.key for own in choice.changed}
+    assert not any(f"basket {key[1:]}?" in own["case"] for key in tested for own in choice.changes["examples"])
+
+
+def test_a_model_writes_instructions() -> None:
+    """It sees disagreements, and what it writes is measured."""
+    run = label(judge_replies(write_config(model="openai/m-x"), "openai/m-x"), note=RULE)
+    options = AlignOptions(search=("instructions",), judges=paid(400), writer="openai/writer")
+    choice = align_judge(run, CRITERION, "test_config.json", options, store=STORE)
+    assert choice.verdict == "better"
+    assert choice.changes == {"instructions": RULE}
+    assert choice.calls <= 400
+
+
+def test_instructions_need_more_labels() -> None:
+    """The search says how many."""
+    run = judge_replies(write_config(), "openai/m-a")
+    label(run, 60)
+    options = AlignOptions(search=("instructions",), judges=paid(400), writer="openai/writer")
+    choice = align_judge(run, CRITERION, "test_config.json", options, store=STORE)
+    assert "20 labels have the rarer verdict, and the search needs 30; label 10 or more" in choice.notes[0]
+
+
+def test_what_asks_needs_a_budget() -> None:
+    """Nothing is paid by surprise."""
+    with pytest.raises(UsageError, match="new questions are asked"):
+        align_judge(runs_of("a"), CRITERION, "test_config.json", AlignOptions(search=("examples",)), store=STORE)
+
+
+def test_an_interrupted_search_pays_for_no_call_twice(server: Loopback) -> None:
+    """The cassette holds the replies until then."""
+    run = label(judge_replies(write_config(model="openai/m-x"), "openai/m-x"), note=RULE)
+    started = len(server.requests)
+    stopped = AlignOptions(search=("examples",), judges=paid(25, "calls.jsonl"))
+    align_judge(run, CRITERION, "test_config.json", stopped, store=STORE)
+    middle = len(server.requests)
+    options = AlignOptions(search=("examples",), judges=paid(400, "calls.jsonl"), again=True)
+    choice = align_judge(run, CRITERION, "test_config.json", options, store=STORE)
+    assert middle - started == 25
+    assert len(server.requests) - middle == choice.calls
+    fresh = AlignOptions(search=("examples",), judges=paid(400), again=True)
+    whole = align_judge(run, CRITERION, "test_config.json", fresh, store=STORE)
+    assert whole.calls - choice.calls == 25
+    assert whole.gain == choice.gain
+
+
+def test_the_judges_of_a_table_are_compared() -> None:
+    """With their prices, and panels of three."""
+    lines = ["item,label,verdict,judge,cost"]
+    for item in range(120):
+        people = item % 2 == 0
+        for judge, period, cost in (("dear", 40, 0.01), ("cheap", 30, 0.001), ("bad", 3, 0.001)):
+            verdict = people != (item % period == 0)
+            lines.append(f"{item},{'pass' if people else 'fail'},{'pass' if verdict else 'fail'},{judge},{cost}")
+    Path("verdicts.csv").write_text("\n".join(lines), encoding="utf-8")
+    choice = choose_recorded("verdicts.csv", ChoiceTerms(sensitivity=0.9, specificity=0.9), current="dear")
+    assert (choice.before.name, choice.after.name) == ("dear", "cheap")
+    assert choice.after.cost == pytest.approx(0.001)
+    assert "dear + cheap + bad" in {own.name for own in choice.searched}
+    with pytest.raises(UsageError, match=r"must be a judge of verdicts\.csv, got 'gone'"):
+        choose_recorded("verdicts.csv", current="gone")
+
+
+def test_the_run_keeps_its_numbers() -> None:
+    """Only the note of the test is added to it."""
+    ids = runs_of("a", "c")
+    before = open_run(ids[0], store=STORE)
+    align_judge(ids, CRITERION, "test_config.json", store=STORE)
+    after = open_run(ids[0], store=STORE)
+    assert after.summary == before.summary
+    assert after.judge_tests == [{"criterion": CRITERION, "seed": 1, "labels": 90}]

@@ -1,0 +1,129 @@
+"""`fairtrial judge choose` and `judge align` choose a judge by labels, on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commands import enter, fairtrial
+from labelled_runs import CRITERION, STORE, AskedJudges, connect, judge_replies, label, write_config
+from loopback import Loopback
+
+OF_RUN = ("--criterion", CRITERION, "--config", "test_config.json", "--store", STORE)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder without a store, and a server with judges."""
+    enter(tmp_path, monkeypatch)
+    with Loopback(AskedJudges({"a": 0.3, "c": 0.02})) as server:
+        connect(server, monkeypatch)
+        yield
+
+
+def ids() -> list[str]:
+    """Two runs of two judges over the same recordings. People labelled the first."""
+    config = write_config()
+    runs = [judge_replies(config, f"openai/m-{model}") for model in "ac"]
+    label(runs[0])
+    return [run.info.id for run in runs]
+
+
+def table() -> None:
+    """Write verdicts of two judges, of which the first is right about 96 % and the second about two thirds."""
+    lines = ["item,label,verdict,judge"]
+    for item in range(200):
+        people = item % 2 == 0
+        for judge, period in (("good", 25), ("bad", 3)):
+            verdict = people != (item % period == 0)
+            lines.append(f"{item},{'pass' if people else 'fail'},{'pass' if verdict else 'fail'},{judge}")
+    Path("verdicts.csv").write_text("\n".join(lines), encoding="utf-8")
+
+
+def test_choose_shows_the_test_and_the_search() -> None:
+    """The numbers of the labels that chose are said to flatter."""
+    done = fairtrial("judge", "choose", *ids(), *OF_RUN)
+    assert done.code == 0, done.err
+    assert "openai/m-c" in done.out
+    assert "on 45 labels that had no part in the choice" in done.out
+    assert "The chosen judge is better: it saves" in done.out
+    assert "so that these numbers flatter" in done.out
+
+
+def test_choose_says_whether_a_floor_holds() -> None:
+    """The exit code is 1 if the test does not show it."""
+    table()
+    held = fairtrial("judge", "choose", "--recorded", "verdicts.csv", "--specificity", "0.8")
+    assert (held.code, "Its specificity is at least 80 %." in held.out) == (0, True), held.out
+    open_floor = fairtrial("judge", "choose", "--recorded", "verdicts.csv", "--specificity", "0.99")
+    assert open_floor.code == 1
+    assert "These labels do not decide whether its specificity is at least 99 %." in open_floor.out
+
+
+def test_choose_writes_json() -> None:
+    """With the same numbers."""
+    table()
+    done = fairtrial("judge", "choose", "--recorded", "verdicts.csv", "--current", "bad", "--json", "-")
+    document = json.loads(done.out)
+    assert (document["kind"], document["verdict"], document["after"]["name"]) == ("judge choice", "better", "good")
+    assert document["gain"]["low"] > 0
+
+
+def test_a_table_needs_no_run() -> None:
+    """Options that would have no effect are refused."""
+    table()
+    done = fairtrial("judge", "choose", "20260102", "--recorded", "verdicts.csv")
+    assert (done.code, "--recorded does not go with a run" in done.err) == (2, True)
+
+
+def test_a_run_needs_its_criterion_and_its_configuration() -> None:
+    """The message names both."""
+    done = fairtrial("judge", "choose", "20260102", "--store", STORE)
+    assert (done.code, "--criterion and --config" in done.err) == (2, True)
+
+
+def test_align_writes_the_new_configuration() -> None:
+    """And prints what changed in it."""
+    runs = ids()
+    done = fairtrial("judge", "align", *runs, *OF_RUN, "-o", "better.json")
+    assert done.code == 0, done.err
+    options = json.loads(Path("better.json").read_text(encoding="utf-8"))["criteria"][CRITERION]
+    assert options["judge_model_options"]["judge_model"] == "openai/m-c"
+    assert '+        "judge_model": "openai/m-c"' in done.out
+    assert fairtrial("check", "better.json").code == 0
+
+
+def test_align_replaces_a_configuration_and_keeps_a_backup() -> None:
+    """Only if it is asked to."""
+    runs = ids()
+    old = Path("test_config.json").read_bytes()
+    assert fairtrial("judge", "align", *runs, *OF_RUN, "--apply").code == 0
+    assert Path("test_config.json.backup").read_bytes() == old
+    assert b"m-c" in Path("test_config.json").read_bytes()
+
+
+def test_no_better_judge_exits_with_1_and_writes_nothing() -> None:
+    """It is a result."""
+    first, _ = ids()
+    done = fairtrial("judge", "align", first, *OF_RUN, "-o", "better.json")
+    assert done.code == 1
+    assert "No judge that was searched loses less: the current judge stays." in done.out
+    assert not Path("better.json").exists()
+
+
+def test_an_unknown_search_is_refused() -> None:
+    """With the allowed ones."""
+    done = fairtrial("judge", "align", "20260102", *OF_RUN, "--search", "luck")
+    assert (done.code, "model, panel, threshold, examples, instructions or all, got 'luck'" in done.err) == (2, True)
+
+
+def test_a_hostile_key_cannot_print_a_line_of_its_own() -> None:
+    """Items of a table may have any name."""
+    table()
+    text = Path("verdicts.csv").read_text(encoding="utf-8").replace("\n0,", '\n"0\x1b[2Jboo",')
+    Path("verdicts.csv").write_text(text, encoding="utf-8")
+    done = fairtrial("judge", "choose", "--recorded", "verdicts.csv", "--current", "bad")
+    assert "\x1b[2J" not in done.out
