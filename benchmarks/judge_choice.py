@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import mutation_weights
 
-from fairtrial.analysis.alignment.judge_choice import Candidate, ChoiceTerms, choose_judge
+from fairtrial.analysis.alignment.judge_selection import Candidate, ChoiceTerms, choose_judge
 from fairtrial.analysis.alignment.label_split import LabelledOutcome
 from fairtrial.stats.agreement import share_interval
 

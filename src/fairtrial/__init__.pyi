@@ -134,7 +134,7 @@ from fairtrial.records.judging.calibration import Agreement as Agreement
 from fairtrial.api.alignment.choosing import align_judge as align_judge
 from fairtrial.api.alignment.choosing import choose_recorded as choose_recorded
 from fairtrial.api.alignment.choosing import AlignOptions as AlignOptions
-from fairtrial.analysis.alignment.judge_choice import ChoiceTerms as ChoiceTerms
+from fairtrial.analysis.alignment.judge_selection import ChoiceTerms as ChoiceTerms
 from fairtrial.records.judging.judge_choice import JudgeChoice as JudgeChoice
 from fairtrial.api.judges.report_cards import report_card as report_card
 from fairtrial.records.judging.report_card import ReportCard as ReportCard

@@ -17,6 +17,7 @@ from fairtrial import (
     AgentDetails,
     AgentError,
     Agreement,
+    AlignOptions,
     AttackReported,
     AttackSuccess,
     Ballot,
@@ -33,6 +34,7 @@ from fairtrial import (
     CaseResult,
     Check,
     Checks,
+    ChoiceTerms,
     Claim,
     Comparison,
     ConfigError,
@@ -70,6 +72,7 @@ from fairtrial import (
     Invocation,
     InvocationDuration,
     Judge,
+    JudgeChoice,
     JudgeError,
     JudgeOptions,
     Judges,
@@ -144,10 +147,12 @@ from fairtrial import (
     Verdict,
     WorkspaceChecks,
     aevaluate,
+    align_judge,
     ascore,
     avalue,
     calibrate,
     case_history,
+    choose_recorded,
     compare,
     evaluate,
     failure_changes,
@@ -470,10 +475,16 @@ def trust(run: Run, again: Run, folder: Path) -> list[str]:
     table = folder / "verdicts.csv"
     table.write_text("item,label,verdict\n" + "".join(f"{item},1,1\n" for item in range(3)), encoding="utf-8")
     card: ReportCard = report_card(recorded=table)
+    options = AlignOptions(search=("model",), terms=ChoiceTerms(false_pass_cost=2.0))
+    try:
+        choice: JudgeChoice | UsageError = align_judge(again, "polite", folder / "no_config.json", options)
+        choice = choose_recorded(table)
+    except UsageError as error:
+        choice = error
     judges: tuple[RecordedJudge, ...] = card.judges
     operators: tuple[str | Operator, ...] = ("call_dropped",)
     mutants = mutate(EvalSet("fixed", (FIXED,)), {"tool_trajectory_avg_score": 1.0}, operators=operators)
-    return [str(each) for each in (comparison, decision, size, repeated, labels, states, judges, mutants)]
+    return [str(each) for each in (comparison, decision, size, repeated, labels, states, choice, judges, mutants)]
 
 
 async def awaited(folder: Path) -> tuple[Run, Run, object]:

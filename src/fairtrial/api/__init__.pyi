@@ -1,8 +1,8 @@
-from fairtrial.analysis.alignment.judge_choice import ChoiceTerms as ChoiceTerms
+from fairtrial.analysis.alignment.judge_selection import ChoiceTerms as ChoiceTerms
 from fairtrial.api.alignment.choosing import AlignOptions as AlignOptions
 from fairtrial.api.alignment.choosing import align_judge as align_judge
-from fairtrial.api.alignment.choosing import aligned_config as aligned_config
 from fairtrial.api.alignment.choosing import choose_recorded as choose_recorded
+from fairtrial.api.alignment.choosing import make_aligned_config as make_aligned_config
 from fairtrial.api.attacks.attack_choice import AttackChoice as AttackChoice
 from fairtrial.api.attacks.attack_choice import attack_choice_in as attack_choice_in
 from fairtrial.api.attacks.attack_choice import attack_sources as attack_sources

@@ -20,7 +20,7 @@ from fairtrial import (
     choose_recorded,
     open_run,
 )
-from fairtrial.api.alignment.choosing import aligned_config
+from fairtrial.api.alignment.choosing import make_aligned_config
 from fairtrial.errors import ConfigError
 from fairtrial.loading.criteria import criteria_in
 from labelled_runs import CRITERION, RULE, STORE, AskedJudges, connect, judge_replies, label, write_config
@@ -41,7 +41,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
         yield own
 
 
-def runs_of(*models: str) -> list[str]:
+def score_with(*models: str) -> list[str]:
     """Score the recordings with each model, and label the outcomes of the first run."""
     config = write_config(model=f"openai/m-{models[0]}")
     runs = [judge_replies(config, f"openai/m-{model}") for model in models]
@@ -58,7 +58,7 @@ def paid(calls: int, cassette: str | None = None) -> Judges:
 
 def test_the_better_model_of_another_run_is_chosen(server: Loopback) -> None:
     """No model is called, although the runs asked each of them."""
-    ids = runs_of("a", "b", "c")
+    ids = score_with("a", "b", "c")
     before = len(server.requests)
     choice = align_judge(ids, CRITERION, "test_config.json", store=STORE)
     assert choice.after.name == "openai/m-c"
@@ -68,16 +68,16 @@ def test_the_better_model_of_another_run_is_chosen(server: Loopback) -> None:
 
 def test_panels_are_made_of_stored_replies() -> None:
     """A panel of three has one vote of each model, and its replies are those of the runs."""
-    choice = align_judge(runs_of("a", "b", "c"), CRITERION, "test_config.json", store=STORE)
+    choice = align_judge(score_with("a", "b", "c"), CRITERION, "test_config.json", store=STORE)
     assert "openai/m-a + openai/m-b + openai/m-c" in {own.name for own in choice.searched}
     assert not choice.notes
 
 
 def test_the_chosen_configuration_loads_and_says_where_it_comes_from() -> None:
     """Its criterion has another signature, so that numbers are not mixed."""
-    ids = runs_of("a", "c")
+    ids = score_with("a", "c")
     choice = align_judge(ids, CRITERION, "test_config.json", store=STORE)
-    Path("better.json").write_bytes(aligned_config("test_config.json", choice, ids))
+    Path("better.json").write_bytes(make_aligned_config("test_config.json", choice, ids))
     old, new = (criteria_in(Path(name)).criteria[0] for name in ("test_config.json", "better.json"))
     assert old.signature != new.signature
     provenance = json.loads(Path("better.json").read_text(encoding="utf-8"))["provenance"][CRITERION]
@@ -87,7 +87,7 @@ def test_the_chosen_configuration_loads_and_says_where_it_comes_from() -> None:
 
 def test_labels_test_a_choice_once() -> None:
     """A second test is refused. With `again` it says how the error grows."""
-    ids = runs_of("a", "c")
+    ids = score_with("a", "c")
     align_judge(ids, CRITERION, "test_config.json", store=STORE)
     with pytest.raises(UsageError, match="have tested 1 choice before"):
         align_judge(ids, CRITERION, "test_config.json", store=STORE)
@@ -106,7 +106,7 @@ def test_too_few_labels_are_refused() -> None:
 
 def test_the_configuration_must_be_that_of_the_run() -> None:
     """Otherwise the replies of its judge are not stored."""
-    ids = runs_of("a", "c")
+    ids = score_with("a", "c")
     write_config("other.json", "openai/m-a", instructions="Be strict.")
     with pytest.raises(UsageError, match="replies of its judge are not in the runs"):
         align_judge(ids, CRITERION, "other.json", store=STORE)
@@ -115,12 +115,12 @@ def test_the_configuration_must_be_that_of_the_run() -> None:
 def test_a_criterion_that_the_configuration_lacks_is_refused() -> None:
     """With the names that it has."""
     with pytest.raises(ConfigError, match="has no criterion 'final_response_match'; did you mean"):
-        align_judge(runs_of("a"), "final_response_match", "test_config.json", store=STORE)
+        align_judge(score_with("a"), "final_response_match", "test_config.json", store=STORE)
 
 
 def test_a_further_model_is_asked_within_the_budget(server: Loopback) -> None:
     """Its calls are counted, and only those that the stored replies lack are made."""
-    ids = runs_of("a")
+    ids = score_with("a")
     before = len(server.requests)
     options = AlignOptions(search=("model",), models=("openai/m-c",), judges=paid(200))
     choice = align_judge(ids, CRITERION, "test_config.json", options, store=STORE)
@@ -131,7 +131,7 @@ def test_a_further_model_is_asked_within_the_budget(server: Loopback) -> None:
 def test_a_budget_that_ends_leaves_a_judge_out() -> None:
     """Nothing is said of it."""
     options = AlignOptions(search=("model",), models=("openai/m-c",), judges=paid(10))
-    choice = align_judge(runs_of("a"), CRITERION, "test_config.json", options, store=STORE)
+    choice = align_judge(score_with("a"), CRITERION, "test_config.json", options, store=STORE)
     assert choice.after.name == "the current judge"
     assert "openai/m-c" in choice.notes[0]
 
@@ -177,7 +177,7 @@ def test_instructions_need_more_labels() -> None:
 def test_what_asks_needs_a_budget() -> None:
     """Nothing is paid by surprise."""
     with pytest.raises(UsageError, match="new questions are asked"):
-        align_judge(runs_of("a"), CRITERION, "test_config.json", AlignOptions(search=("examples",)), store=STORE)
+        align_judge(score_with("a"), CRITERION, "test_config.json", AlignOptions(search=("examples",)), store=STORE)
 
 
 def test_an_interrupted_search_pays_for_no_call_twice(server: Loopback) -> None:
@@ -216,7 +216,7 @@ def test_the_judges_of_a_table_are_compared() -> None:
 
 def test_the_run_keeps_its_numbers() -> None:
     """Only the note of the test is added to it."""
-    ids = runs_of("a", "c")
+    ids = score_with("a", "c")
     before = open_run(ids[0], store=STORE)
     align_judge(ids, CRITERION, "test_config.json", store=STORE)
     after = open_run(ids[0], store=STORE)

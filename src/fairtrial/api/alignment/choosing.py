@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.analysis.alignment.judge_choice import ChoiceTerms, check_choice, choose_judge, pick_judge
+from fairtrial.analysis.alignment.judge_selection import ChoiceTerms, check_choice, choose_judge, pick_judge
 from fairtrial.analysis.alignment.label_split import LabelledOutcome, count_rarer, split_labels
 from fairtrial.api.alignment.criterion_config import CriterionConfig
 from fairtrial.api.alignment.judge_candidates import FREE, ChangedJudge, Search, list_judges
 from fairtrial.api.alignment.judge_search import JudgeSearch, Measurement
+from fairtrial.api.alignment.judge_tables import read_recorded
 from fairtrial.api.alignment.labelled_run import LabelledRun
-from fairtrial.api.alignment.recorded_judges import read_recorded
 from fairtrial.api.stored_runs import Run, reread
 from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
@@ -31,7 +31,7 @@ FEWEST_FOR_INSTRUCTIONS = 30
 """With fewer labels of the rarer verdict, instructions are not searched: they would fit the noise."""
 _PAID: tuple[Search, ...] = ("examples", "instructions")
 OnJudge = Callable[[JudgeOnLabels], None]
-"""Receives the numbers of each judge when it was measured on the labels that choose."""
+"""Receives the numbers of each judge when it was measurements on the labels that choose."""
 
 
 @dataclass(frozen=True)
@@ -75,22 +75,22 @@ def align_judge(
     language and case: one part chooses, and the other part tests. Raises UsageError if the labels are too few, if they
     have tested a choice before, or if the configuration is not that of the run.
     """
-    chosen = options or AlignOptions()
-    chosen.check()
+    settings = options or AlignOptions()
+    settings.check()
     sources = [runs] if isinstance(runs, str | Run) else list(runs)
     opened = [own if isinstance(own, Run) else reread(store, own) for own in sources]
     own_config = CriterionConfig.read(Path(config), criterion)
     labelled = LabelledRun.read(opened[0], criterion)
     tests = [own for own in opened[0].judge_tests if own["criterion"] == criterion]
-    if tests and not chosen.again:
+    if tests and not settings.again:
         raise UsageError(
             f"run {opened[0].info.id}: its labels of {criterion} have tested {count(len(tests), 'choice')} before; a "
             f"test is honest once. Add labels of another run, or repeat it with {spell('again')}"
         )
-    search = JudgeSearch(own_config, opened, labelled, chosen.terms, chosen.judges, chosen.models)
-    choice = _Alignment(search, chosen, on_judge or _ignore).choose()
+    search = JudgeSearch(own_config, opened, labelled, settings.terms, settings.judges, settings.models)
+    choice = _Alignment(search, settings, on_judge or _ignore).choose()
     choice = replace(choice, tests=len(tests) + 1, notes=(*choice.notes, *_note_tests(len(tests) + 1)))
-    opened[0].add_judge_test({"criterion": criterion, "seed": chosen.terms.seed, "labels": len(labelled.outcomes)})
+    opened[0].add_judge_test({"criterion": criterion, "seed": settings.terms.seed, "labels": len(labelled.outcomes)})
     return choice
 
 
@@ -139,15 +139,15 @@ class _Alignment:
         if self._kinds & set(_PAID):
             # Examples and instructions are made from one part, and compared with all other judges on the other part.
             pool, chooses = split_labels(chooses, terms.seed + 1)
-        measured = [search.measure_current(chooses)]
-        measured += self._find(measured[0], pool, chooses)
-        for own in measured:
+        measurements = [search.measure_current(chooses)]
+        measurements += self._find(measurements[0], pool, chooses)
+        for own in measurements:
             self._on_judge(own.numbers)
-        chosen = measured[pick_judge([own.numbers for own in measured], terms)]
-        before, after = self._on_test(measured[0], tests), self._on_test(chosen, tests)
+        best = measurements[pick_judge([own.numbers for own in measurements], terms)]
+        before, after = self._on_test(measurements[0], tests), self._on_test(best, tests)
         choice = check_choice(
             search.config.name,
-            [own.numbers for own in measured],
+            [own.numbers for own in measurements],
             tests,
             before.candidate,
             after.candidate,
@@ -158,7 +158,7 @@ class _Alignment:
             choice,
             calls=budget.calls if budget else 0,
             spent=budget.cost if budget else None,
-            notes=(*self._notes, *(f"left out: {own}" for own in search.left_out)),
+            notes=(*self._notes, *(f"left out: {own}" for own in search.omissions)),
         )
 
     def _find(
@@ -167,11 +167,11 @@ class _Alignment:
         search = self._search
         is_paid = self._options.judges is not None
         listed = list(list_judges(search.voters, search.votes, self._kinds))
-        others = [judge for judge in listed if search.find(judge.changes).signature != search.criterion.signature]
-        found = search.measure_each(others, chooses, halve=is_paid)
-        yield from found
+        candidates = [judge for judge in listed if search.find(judge.changes).signature != search.criterion.signature]
+        found_judges = search.measure_each(candidates, chooses, halve=is_paid)
+        yield from found_judges
         if "threshold" in self._kinds:
-            for own in (current, *found):
+            for own in (current, *found_judges):
                 yield from search.at_thresholds(own, chooses)
         if "examples" in self._kinds:
             yield from search.measure_each(self._list_examples(pool), chooses, halve=True)
@@ -200,26 +200,26 @@ class _Alignment:
         budget = self._budget
         if judges is None or budget is None:
             return
-        left = (budget.max_calls or 300) - budget.calls
+        remaining = (budget.max_calls or 300) - budget.calls
         # The test and the last comparison of the instructions need calls, too.
         reserved = (len(self._search.labelled.outcomes) // 2 + len(chooses)) * self._search.votes
-        most = (left - reserved) // self._search.votes
+        most = (remaining - reserved) // self._search.votes
         if most < len(chooses):
             self._notes.append(
-                f"instructions were not searched: {left} calls are left, and the search needs "
+                f"instructions were not searched: {remaining} calls are left, and the search needs "
                 f"{reserved + len(chooses) * self._search.votes} at least"
             )
             return
-        found = list_instructed_judges(
+        found_judges = list_instructed_judges(
             self._search, pool, chooses, NamedModel(self._options.writer), judges.models, most
         )
-        yield from self._search.measure_each(list(found), chooses)
+        yield from self._search.measure_each(list(found_judges), chooses)
 
     def _on_test(self, own: Measurement, tests: Sequence[LabelledOutcome]) -> Measurement:
-        measured = self._search.measure(own.judge, tests)
-        if measured is None:
-            raise UsageError(f"the test was not made: {self._search.left_out[-1]}; allow more calls")
-        return measured
+        measurements = self._search.measure(own.judge, tests)
+        if measurements is None:
+            raise UsageError(f"the test was not made: {self._search.omissions[-1]}; allow more calls")
+        return measurements
 
     @property
     def _budget(self) -> Budget | None:
@@ -227,12 +227,12 @@ class _Alignment:
         return None if judges is None else judges.models.budget
 
 
-def aligned_config(config: str | Path, choice: JudgeChoice, runs: Sequence[str]) -> bytes:
+def make_aligned_config(config: str | Path, choice: JudgeChoice, runs: Sequence[str]) -> bytes:
     """Return a configuration with the chosen judge, and with the runs and the numbers that chose it."""
     own = CriterionConfig.read(Path(config), choice.criterion)
     earlier = own.content.get("provenance")
     provenance = {**(earlier if isinstance(earlier, dict) else {}), choice.criterion: _describe(choice, runs)}
-    return own.changed(choice.changes).encode(provenance=provenance)
+    return own.with_changes(choice.changes).encode(provenance=provenance)
 
 
 def _describe(choice: JudgeChoice, runs: Sequence[str]) -> dict[str, Json]:

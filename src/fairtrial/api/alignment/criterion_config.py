@@ -57,7 +57,7 @@ class CriterionConfig:
         own = self.options
         return next((dict(own[key]) for key in _JUDGE_OPTIONS if isinstance(own.get(key), dict)), {})
 
-    def changed(self, changes: Mapping[str, Json]) -> CriterionConfig:
+    def with_changes(self, changes: Mapping[str, Json]) -> CriterionConfig:
         """Return the configuration with other options of the criterion. `judge_model_options` are merged."""
         options = self.options
         for name, value in changes.items():
@@ -79,11 +79,11 @@ class CriterionConfig:
             path = Path(folder) / "test_config.json"
             path.write_bytes(msgspec.json.encode(alone))
             try:
-                found = loading.criteria_in(path, judges=judges)
+                criteria = loading.criteria_in(path, judges=judges)
             except ConfigError as error:
                 problems = (problem.replace(str(path), self.origin) for problem in error.problems)
                 raise ConfigError(*problems) from None
-        return next(criterion for criterion in found.criteria if criterion.name == self.name)
+        return next(criterion for criterion in criteria.criteria if criterion.name == self.name)
 
     def encode(self, **more: Any) -> bytes:
         """Return the configuration as JSON, with further fields."""

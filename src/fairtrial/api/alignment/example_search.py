@@ -33,9 +33,9 @@ def list_example_judges(
     sets = [turns[:size] for size in _SIZES if len(turns) >= size] or ([turns] if turns else [])
     if turns and right:
         sets.append([*turns[:2], *_take_turns(right)[:2]])
-    for chosen in sets:
-        examples = [_make_example(search, metric, own) for own in chosen]
-        names = ", ".join(own.key for own in chosen)
+    for outcomes in sets:
+        examples = [_make_example(search, metric, own) for own in outcomes]
+        names = ", ".join(own.key for own in outcomes)
         yield ChangedJudge(f"examples {names}", {"examples": examples})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fairtrial.analysis.alignment.judge_choice import Candidate, ChoiceTerms, measure_judge
+from fairtrial.analysis.alignment.judge_selection import Candidate, ChoiceTerms, measure_judge
 from fairtrial.analysis.alignment.label_split import LabelledOutcome
 from fairtrial.api.alignment.criterion_config import CriterionConfig
 from fairtrial.api.alignment.judge_candidates import (
@@ -64,7 +64,7 @@ class JudgeSearch:
         self.config = config
         self.labelled = labelled
         self.terms = terms
-        self.left_out: list[str] = []
+        self.omissions: list[str] = []
         of_runs: list[Voter] = [voter for run in runs for voter in list_run_voters(run.info, config.name)]
         of_runs += [{"model": name} for name in models]
         self._judges = judges or _stored_only(of_runs)
@@ -80,16 +80,16 @@ class JudgeSearch:
         """Return a judge on some outcomes, or None if replies are missing."""
         rescored = self.rescore(judge.changes, self.labelled.find_places(outcomes))
         if rescored.missing:
-            self.left_out.append(f"{judge.name}: {rescored.missing:,} of its replies missing")
+            self.omissions.append(f"{judge.name}: {rescored.missing:,} of its replies missing")
             return None
-        return self._measured(judge, rescored, outcomes)
+        return self._make_measurement(judge, rescored, outcomes)
 
     def measure_current(self, outcomes: Sequence[LabelledOutcome]) -> Measurement:
         """Return the judge of the configuration. Raises UsageError if its replies are not stored and it may not ask."""
         measured = self.measure(CURRENT, outcomes)
         if measured is None:
             raise UsageError(
-                f"{self.config.origin}: replies of its judge are not in the runs ({self.left_out.pop()}); give the "
+                f"{self.config.origin}: replies of its judge are not in the runs ({self.omissions.pop()}); give the "
                 "configuration with which the first run was judged, or a number of calls"
             )
         return measured
@@ -114,7 +114,7 @@ class JudgeSearch:
             rescored = with_threshold(own.rescored, threshold)
             changes = {**own.judge.changes, "threshold": threshold}
             judge = ChangedJudge(f"{own.judge.name}, threshold {threshold:g}", changes)
-            measured = self._measured(judge, rescored, outcomes)
+            measured = self._make_measurement(judge, rescored, outcomes)
             if measured.candidate.verdicts != own.candidate.verdicts:
                 yield measured
 
@@ -125,13 +125,15 @@ class JudgeSearch:
 
     def find(self, changes: Mapping[str, Json]) -> Criterion:
         """Return the criterion with other options."""
-        return self.config.changed(changes).criterion(self._judges) if changes else self.criterion
+        return self.config.with_changes(changes).criterion(self._judges) if changes else self.criterion
 
     def name_verdicts(self, outcomes: Mapping[Place, Outcome]) -> dict[str, bool | None]:
         """Return the verdicts by the keys of outcomes. A verdict of None could not be read."""
         return {self.labelled.places[place]: _VERDICTS.get(own.verdict) for place, own in outcomes.items()}
 
-    def _measured(self, judge: ChangedJudge, rescored: Rescored, outcomes: Sequence[LabelledOutcome]) -> Measurement:
+    def _make_measurement(
+        self, judge: ChangedJudge, rescored: Rescored, outcomes: Sequence[LabelledOutcome]
+    ) -> Measurement:
         verdicts = self.name_verdicts(rescored.outcomes)
         candidate = Candidate(judge.name, verdicts, rescored.cost, rescored.seconds, judge.changes)
         return Measurement(judge, rescored, candidate, measure_judge(candidate, outcomes, self.terms))

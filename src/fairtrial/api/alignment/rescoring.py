@@ -101,11 +101,11 @@ class Rescoring:
         outcomes: dict[Place, Outcome] = {}
         async with connected([case for case, _ in pairs], models, cache, ballots) as connect:
 
-            async def listed() -> AsyncIterator[Pair]:
+            async def list_pairs() -> AsyncIterator[Pair]:
                 for case, recording in pairs:
                     yield connect(case), recording
 
-            async for result in score(listed(), concurrency=_CONCURRENCY, ballots=ballots):
+            async for result in score(list_pairs(), concurrency=_CONCURRENCY, ballots=ballots):
                 outcomes[result.position, result.attempt] = result.outcomes[0]
         return _add_up(outcomes, ballots)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -208,12 +207,14 @@ def _show(choice: JudgeChoice, json_file: Path | None) -> None:
 
 def _write_config(choice: JudgeChoice, runs: tuple[str, ...], options: dict[str, Any], *, quiet: bool) -> None:
     """Write the configuration of the new judge, and print what changed in it."""
+    from difflib import unified_diff
+
     from fairtrial import api
     from fairtrial.text.display import visible
 
     path: Path = options["config"]
     old = path.read_bytes()
-    new = api.aligned_config(path, choice, runs)
+    new = api.make_aligned_config(path, choice, runs)
     if not quiet:
         lines = unified_diff(old.decode().splitlines(), new.decode().splitlines(), str(path), "new", lineterm="")
         click.echo(visible("\n".join(lines)))

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import pytest
 
-from fairtrial.analysis.alignment.judge_choice import (
+from fairtrial.analysis.alignment.judge_selection import (
     Candidate,
     ChoiceTerms,
     choose_judge,

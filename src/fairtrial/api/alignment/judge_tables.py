@@ -8,7 +8,7 @@ from itertools import combinations, islice
 from math import fsum
 from pathlib import Path
 
-from fairtrial.analysis.alignment.judge_choice import Candidate
+from fairtrial.analysis.alignment.judge_selection import Candidate
 from fairtrial.analysis.alignment.label_split import LabelledOutcome, count_rarer
 from fairtrial.api.alignment.labelled_run import FEWEST_OF_EACH
 from fairtrial.errors import FormatError, UsageError, spell
@@ -45,10 +45,10 @@ def read_recorded(
 
 
 def _candidate(name: str, verdicts: Sequence[RecordedVerdict]) -> Candidate:
-    read = {own.item: None if not own.verdict else own.verdict == "pass" for own in verdicts}
+    by_item = {own.item: None if not own.verdict else own.verdict == "pass" for own in verdicts}
     costs = [own.cost for own in verdicts if own.cost is not None]
     cost = fsum(costs) / len(costs) if len(costs) == len(verdicts) else None
-    return Candidate(name or "the judge", read, cost)
+    return Candidate(name or "the judge", by_item, cost)
 
 
 def _list_panels(judges: Sequence[Candidate]) -> Iterator[Candidate]:

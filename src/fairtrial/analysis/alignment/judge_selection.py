@@ -23,12 +23,12 @@ from fairtrial.stats.judge_agreement import Pair, measure_agreement
 from fairtrial.stats.weighted import weighted_difference, weighted_mean
 
 MOST_UNREAD = 0.05
-"""A judge without a verdict on a larger share of the labels is not chosen."""
+"""A judge without a verdict on a larger share of the labels is not selected."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A judge that may be chosen, with its verdicts by the keys of outcomes. None could not be read.
+    """A judge that may be selected, with its verdicts by the keys of outcomes. None could not be read.
 
     `changes` are the options that make it of the current judge. The current judge has none. `cost` is in US dollars for
     an outcome, and `seconds` are those of all calls of an outcome.
@@ -70,8 +70,8 @@ def choose_judge(
     """Return the choice among candidates whose verdicts on all outcomes are known. The first is the current judge."""
     search, test = split_labels(outcomes, terms.seed)
     searched = [measure_judge(candidate, search, terms) for candidate in candidates]
-    chosen = candidates[pick_judge(searched, terms)]
-    return check_choice(criterion, searched, test, candidates[0], chosen, terms)
+    selected = candidates[pick_judge(searched, terms)]
+    return check_choice(criterion, searched, test, candidates[0], selected, terms)
 
 
 def check_choice(
@@ -79,12 +79,12 @@ def check_choice(
     searched: Sequence[JudgeOnLabels],
     test: Sequence[LabelledOutcome],
     current: Candidate,
-    chosen: Candidate,
+    selected: Candidate,
     terms: ChoiceTerms,
 ) -> JudgeChoice:
     """Return a choice with its test. `searched` are the numbers of all candidates on the labels that chose."""
-    before, after = (measure_judge(own, test, terms) for own in (current, chosen))
-    difference = _measure_gain(test, current, chosen, terms)
+    before, after = (measure_judge(own, test, terms) for own in (current, selected))
+    difference = _measure_gain(test, current, selected, terms)
     gain = Estimate(before.loss - after.loss)
     if difference is not None:
         gain = Estimate(difference.value, *difference.interval(), difference.method)
@@ -97,9 +97,9 @@ def check_choice(
         _judge_gain(gain),
         searched[0].labels,
         len(test),
-        dict(chosen.changes),
-        tuple(_list_changes(test, current, chosen)),
-        _by_language(test, current, chosen, terms),
+        dict(selected.changes),
+        tuple(_list_changes(test, current, selected)),
+        _by_language(test, current, selected, terms),
         terms.false_pass_cost,
         terms.false_fail_cost,
         terms.floors,
@@ -115,7 +115,7 @@ def measure_judge(candidate: Candidate, outcomes: Sequence[LabelledOutcome], ter
         _pair(outcome, (not outcome.passed) if verdict is None else verdict)
         for outcome, verdict in zip(outcomes, verdicts, strict=True)
     ]
-    read = [_pair(outcome, own) for outcome, own in zip(outcomes, verdicts, strict=True) if own is not None]
+    readable_pairs = [_pair(outcome, own) for outcome, own in zip(outcomes, verdicts, strict=True) if own is not None]
     agreement = measure_agreement(pairs, [], [], graded=False)
     losses = [terms.find_loss(outcome, own) for outcome, own in zip(outcomes, verdicts, strict=True)]
     return JudgeOnLabels(
@@ -125,8 +125,8 @@ def measure_judge(candidate: Candidate, outcomes: Sequence[LabelledOutcome], ter
         agreement.accuracy,
         agreement.sensitivity,
         agreement.specificity,
-        measure_agreement(read, [], [], graded=False).kappa,
-        len(pairs) - len(read),
+        measure_agreement(readable_pairs, [], [], graded=False).kappa,
+        len(pairs) - len(readable_pairs),
         candidate.cost,
         candidate.seconds,
     )
@@ -158,7 +158,7 @@ def pick_judge(judges: Sequence[JudgeOnLabels], terms: ChoiceTerms) -> int:
     """Return the number of the judge to choose, by the numbers on the labels that choose.
 
     With least rates it is the cheapest judge that reaches them. Without them, or if none reaches them, it is the judge
-    with the least loss. Of equal judges the cheaper one is chosen, and then the earlier one.
+    with the least loss. Of equal judges the cheaper one is selected, and then the earlier one.
     """
     readable = [number for number, own in enumerate(judges) if own.unread <= MOST_UNREAD * own.labels] or [0]
     reaching = [
@@ -177,13 +177,13 @@ def pick_judge(judges: Sequence[JudgeOnLabels], terms: ChoiceTerms) -> int:
 
 
 def _measure_gain(
-    outcomes: Sequence[LabelledOutcome], current: Candidate, chosen: Candidate, terms: ChoiceTerms
+    outcomes: Sequence[LabelledOutcome], current: Candidate, selected: Candidate, terms: ChoiceTerms
 ) -> Difference | None:
     """Return the loss of the current judge less that of the chosen one. A case counts once."""
     width = max(terms.false_pass_cost, terms.false_fail_cost)
     moves = [
         terms.find_loss(outcome, current.verdicts.get(outcome.key))
-        - terms.find_loss(outcome, chosen.verdicts.get(outcome.key))
+        - terms.find_loss(outcome, selected.verdicts.get(outcome.key))
         for outcome in outcomes
     ]
     weights = [outcome.weight for outcome in outcomes]
@@ -208,16 +208,16 @@ def _reaches(rate: Estimate, floor: float) -> bool | None:
 
 
 def _list_changes(
-    outcomes: Iterable[LabelledOutcome], current: Candidate, chosen: Candidate
+    outcomes: Iterable[LabelledOutcome], current: Candidate, selected: Candidate
 ) -> Iterable[ChangedVerdict]:
     for outcome in outcomes:
-        before, after = current.verdicts.get(outcome.key), chosen.verdicts.get(outcome.key)
+        before, after = current.verdicts.get(outcome.key), selected.verdicts.get(outcome.key)
         if before is not after:
             yield ChangedVerdict(outcome.key, outcome.passed, before, after)
 
 
 def _by_language(
-    outcomes: Iterable[LabelledOutcome], current: Candidate, chosen: Candidate, terms: ChoiceTerms
+    outcomes: Iterable[LabelledOutcome], current: Candidate, selected: Candidate, terms: ChoiceTerms
 ) -> dict[str, tuple[JudgeOnLabels, JudgeOnLabels]]:
     """Return both judges on the outcomes of each language, if there is more than one."""
     languages: defaultdict[str, list[LabelledOutcome]] = defaultdict(list)
@@ -226,6 +226,6 @@ def _by_language(
     if len(languages) < 2:
         return {}
     return {
-        name: (measure_judge(current, own, terms), measure_judge(chosen, own, terms))
+        name: (measure_judge(current, own, terms), measure_judge(selected, own, terms))
         for name, own in sorted(languages.items())
     }
