@@ -25,7 +25,8 @@ class HistoryRow(Record, frozen=True):
     """A run of a series. `value` is None if no case has a value.
 
     `compared` is the number of cases that an earlier run of the segment has, too. `new_segment` says why the run is not
-    comparable with the run before, or is empty. `cost` is in US dollars, of all models together, and None if a part of
+    comparable with the run before, or is empty. `date` is the author date of the commit, and `ci` the job of continuous
+    integration with its page `ci_url`. `cost` is in US dollars, of all models together, and None if a part of
     it is not known. `seconds` is the time that the run took.
     """
 
@@ -41,6 +42,10 @@ class HistoryRow(Record, frozen=True):
     cost: float | None = None
     new_segment: str = ""
     step: HistoryStep | None = None
+    date: str = ""
+    ci: str = ""
+    ci_url: str = ""
+    tags: tuple[str, ...] = ()
 
 
 class RunHistory(Displayed, frozen=True, tag_field="kind", tag="history"):
