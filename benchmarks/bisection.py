@@ -31,17 +31,17 @@ def search(rng: random.Random, *, stored: int = 0, cases: int = 1, broken: int =
     truth, runs = rng.randrange(COMMITS), 0
     point = ChangePoint([(2 << place) - 1 for place in range(COMMITS)])
 
-    def run(place: int, case: int, attempts: int) -> None:
-        rate = AFTER if place >= truth and case < broken else BEFORE
+    def run(place: int, case: str, attempts: int) -> None:
+        rate = AFTER if place >= truth and int(case) < broken else BEFORE
         passed = sum(rng.random() < rate for _ in range(attempts))
         point.add(place, case, Outcomes(passed, attempts - passed))
 
     if stored:
-        for case in range(cases):
+        for case in map(str, range(cases)):
             run(GOOD, case, stored)
             run(COMMITS - 1, case, stored)
     else:
-        for case in range(cases):
+        for case in map(str, range(cases)):
             run(GOOD, case, 1)
             run(COMMITS - 1, case, 1)
             runs += 2

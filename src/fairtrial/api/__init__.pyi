@@ -25,6 +25,8 @@ from fairtrial.api.decisions.comparing import write_compared_page as write_compa
 from fairtrial.api.decisions.flaky_cases import flaky as flaky
 from fairtrial.api.decisions.gating import claims_in as claims_in
 from fairtrial.api.decisions.gating import gate as gate
+from fairtrial.api.bisection.bisecting import BisectOptions as BisectOptions
+from fairtrial.api.bisection.bisecting import bisect as bisect
 from fairtrial.api.decisions.history import case_history as case_history
 from fairtrial.api.decisions.history import history as history
 from fairtrial.api.decisions.size_planning import plan as plan
@@ -103,6 +105,7 @@ from fairtrial.api.reporting import print_comparison as print_comparison
 from fairtrial.api.reporting import print_flaky as print_flaky
 from fairtrial.api.reporting import print_gate as print_gate
 from fairtrial.api.reporting import print_gate_audit as print_gate_audit
+from fairtrial.api.reporting import print_bisection as print_bisection
 from fairtrial.api.reporting import print_history as print_history
 from fairtrial.api.reporting import print_invalid as print_invalid
 from fairtrial.api.reporting import print_mutation as print_mutation

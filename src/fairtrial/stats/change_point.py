@@ -14,7 +14,7 @@ for multiple changepoint problems, 2006, for the integrated likelihood.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -47,7 +47,7 @@ class NextTest(NamedTuple):
     """The place of the commit to run, the cases, and the expected information of the best case in bits."""
 
     place: int
-    cases: tuple[Hashable, ...]
+    cases: tuple[str, ...]
     bits: float
 
 
@@ -68,10 +68,10 @@ class ChangePoint:
     """
 
     histories: Sequence[int]
-    outcomes: dict[Hashable, dict[int, Outcomes]] = field(default_factory=dict)
+    outcomes: dict[str, dict[int, Outcomes]] = field(default_factory=dict)
     untestable: set[int] = field(default_factory=set)
 
-    def add(self, place: int, case: Hashable, outcomes: Outcomes) -> None:
+    def add(self, place: int, case: str, outcomes: Outcomes) -> None:
         """Add outcomes of a case at a commit."""
         row = self.outcomes.setdefault(case, {})
         row[place] = row.get(place, Outcomes()).plus(outcomes)
@@ -81,7 +81,23 @@ class ChangePoint:
         chances = (rates.changed for rates in self.rates(posterior).values())
         return sum(math.log(1 - _CHANGES) - math.log(max(1 - chance, _LEAST_CHANCE)) for chance in chances)
 
-    def rates(self, posterior: Sequence[float]) -> dict[Hashable, CaseRates]:
+    def posterior(self) -> list[float]:
+        """Return the probability of each commit to be the first with the change."""
+        logs = [0.0] * len(self.histories)
+        ends = {GOOD, len(self.histories) - 1}
+        for row in self.outcomes.values():
+            if row.keys() <= ends:
+                continue  # these outcomes are before or after the change, whichever commit brought it
+            total = _total(row, row)
+            for place in range(len(logs)):
+                after = self._after(row, place)
+                logs[place] += _log_mixture(_minus(total, after), after)
+        largest = max(logs)
+        weights = [math.exp(log - largest) for log in logs]
+        total_weight = math.fsum(weights)
+        return [weight / total_weight for weight in weights]
+
+    def rates(self, posterior: Sequence[float]) -> dict[str, CaseRates]:
         """Return the expected rates of each case."""
         return {case: self._rates(row, posterior) for case, row in self.outcomes.items()}
 
@@ -92,7 +108,7 @@ class ChangePoint:
         the rates of the case come from the ends.
         """
         rates = self.rates(posterior)
-        if self.log_odds_of_change(posterior) < math.log(confidence / (1 - confidence)):
+        if self.log_odds_of_change(posterior) < log_odds(confidence):
             most = max((rate.changed for rate in rates.values()), default=0.0)
             return self._run_ends(tuple(case for case, rate in rates.items() if rate.changed >= _WORTH * most))
         if max(posterior) >= confidence:
@@ -102,17 +118,17 @@ class ChangePoint:
             return []
         return [test, *self._run_ends(tuple(case for case in test.cases if self._is_known_little(case)))]
 
-    def _run_ends(self, cases: tuple[Hashable, ...]) -> list[NextTest]:
+    def _run_ends(self, cases: tuple[str, ...]) -> list[NextTest]:
         bad = len(self.histories) - 1
         places = [place for place in (GOOD, bad) if place not in self.untestable]
         return [NextTest(place, cases, 0.0) for place in places] if cases else []
 
-    def _is_known_little(self, case: Hashable) -> bool:
+    def _is_known_little(self, case: str) -> bool:
         row = self.outcomes[case]
         at_ends = sum(sum(row[place]) for place in (GOOD, len(self.histories) - 1) if place in row)
         return at_ends < sum(map(sum, row.values())) / 2
 
-    def _choose(self, posterior: Sequence[float], rates: Mapping[Hashable, CaseRates]) -> NextTest | None:
+    def _choose(self, posterior: Sequence[float], rates: Mapping[str, CaseRates]) -> NextTest | None:
         """Return the commit and the cases that tell most, or None if no commit that can be tested tells anything."""
         best: NextTest | None = None
         for place, history in enumerate(self.histories):
@@ -143,10 +159,15 @@ class ChangePoint:
         return CaseRates(_rate(*sums[:2]), _rate(*sums[2:]), math.exp(split - _log_add(split, same)))
 
 
-def _choose_cases(bits: Mapping[Hashable, float], most: float) -> tuple[Hashable, ...]:
+def log_odds(chance: float) -> float:
+    """Return the logarithm of the odds of a probability."""
+    return math.log(chance / (1 - chance))
+
+
+def _choose_cases(bits: Mapping[str, float], most: float) -> tuple[str, ...]:
     """Return the cases that tell most, until they tell as much as there is to know."""
     ranked = sorted(bits, key=lambda case: -bits[case])
-    chosen, known = [], 0.0
+    chosen, known = list[str](), 0.0
     for case in ranked:
         if chosen and (bits[case] < _WORTH * bits[ranked[0]] or known + bits[case] > most):
             break
@@ -203,4 +224,4 @@ def _log_mixture(before: Outcomes, after: Outcomes) -> float:
 
 def _log_add(first: float, second: float) -> float:
     largest = max(first, second)
-    return largest if math.isinf(largest) else largest + math.log(math.exp(first - largest) + math.exp(second - largest))
+    return largest + math.log1p(math.exp(min(first, second) - largest))

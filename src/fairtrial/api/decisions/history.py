@@ -43,8 +43,8 @@ def history(
 
     `run` is the beginning of the id of a run of the series, by default of the newest run. `series` names what its runs
     share: `agent`, `eval_set`, `branch`, `name`, `tags` or `kind`. `measure` is one of `compare`. `order` is `time`,
-    when the runs started, or `commit`, the author dates of their commits; the runs of a commit are in the order of their
-    times. At most one run in `false_every` shows a step although nothing changed, if the cases are independent of each
+    when the runs started, or `commit`, the author dates of their commits; the runs of a commit are in the order of
+    their times. At most one run in `false_every` shows a step although nothing changed, if the cases are independent of each
     other. Raises UsageError if the store or the run does not exist.
     """
     if not false_every > 1:
