@@ -39,14 +39,13 @@ def commit(title: str, source: str) -> str:
     return git("rev-parse", "HEAD")
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(autouse=True)
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty repository."""
     folder = tmp_path / "repository"
     folder.mkdir()
     enter(folder, monkeypatch)
     git("init", "-q", "-b", "main")
-    return folder
 
 
 def noisy(tmp_path: Path, rate: float) -> str:
@@ -64,7 +63,7 @@ def work_trees() -> int:
     return len(git("worktree", "list").splitlines())
 
 
-def test_the_commit_that_made_an_agent_worse_is_found(repository: Path, tmp_path: Path) -> None:
+def test_the_commit_that_made_an_agent_worse_is_found(tmp_path: Path) -> None:
     """The agent passes 95 % of its attempts before, and 30 % after."""
     ids = [commit(f"change {n}", noisy(tmp_path, 0.95 if n < 5 else 0.3) + f"# {n}") for n in range(COMMITS)]
     Path("agent.py").write_text("the user's own change")
@@ -79,7 +78,7 @@ def test_the_commit_that_made_an_agent_worse_is_found(repository: Path, tmp_path
     assert work_trees() == 1
 
 
-def test_a_finished_search_answers_at_once(repository: Path, tmp_path: Path) -> None:
+def test_a_finished_search_answers_at_once(tmp_path: Path) -> None:
     """Nothing runs again."""
     ids = [commit(f"change {n}", noisy(tmp_path, 0.95 if n < 2 else 0.05) + f"# {n}") for n in range(4)]
     command = ("bisect", "--good", ids[0], "--bad", ids[-1], "--command", check())
@@ -91,7 +90,7 @@ def test_a_finished_search_answers_at_once(repository: Path, tmp_path: Path) -> 
     assert f"'change {ids.index(first['found'])}' by Ada" in done.out
 
 
-def test_an_interrupted_search_goes_on_where_it_was(repository: Path, tmp_path: Path) -> None:
+def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
     """A limit stops it, and a later call uses what it ran."""
     ids = [commit(f"change {n}", noisy(tmp_path, 0.9 if n < 3 else 0.1) + f"# {n}") for n in range(COMMITS)]
     command = ("bisect", "--good", ids[0], "--bad", ids[-1], "--command", check(), "--json", "-")
@@ -104,7 +103,7 @@ def test_an_interrupted_search_goes_on_where_it_was(repository: Path, tmp_path: 
     assert "goes on after 4 attempts" in done.err
 
 
-def test_commits_that_do_not_build_are_skipped(repository: Path, tmp_path: Path) -> None:
+def test_commits_that_do_not_build_are_skipped(tmp_path: Path) -> None:
     """Their neighbours may still be told apart."""
     broken = "import sys\nsys.exit(125)\n"
     sources = [noisy(tmp_path, 1.0), broken, noisy(tmp_path, 1.0), noisy(tmp_path, 0.0), broken, noisy(tmp_path, 0.0)]
@@ -114,7 +113,7 @@ def test_commits_that_do_not_build_are_skipped(repository: Path, tmp_path: Path)
     assert {row["title"] for row in done.json["commits"] if row["problem"]} <= {"change 1", "change 4"}
 
 
-def test_commits_that_cannot_be_told_apart_are_no_answer(repository: Path, tmp_path: Path) -> None:
+def test_commits_that_cannot_be_told_apart_are_no_answer(tmp_path: Path) -> None:
     """The commit before the first bad one cannot be tested, so that either may be the one."""
     sources = [noisy(tmp_path, 1.0), "import sys\nsys.exit(125)\n", noisy(tmp_path, 0.0)]
     ids = [commit(f"change {n}", source) for n, source in enumerate(sources)]
@@ -124,7 +123,7 @@ def test_commits_that_cannot_be_told_apart_are_no_answer(repository: Path, tmp_p
     assert done.json["notes"] == ["the other commits cannot be tested"]
 
 
-def test_a_change_on_a_merged_branch_is_found_there(repository: Path, tmp_path: Path) -> None:
+def test_a_change_on_a_merged_branch_is_found_there(tmp_path: Path) -> None:
     """Not in the merge, whose first parent is good."""
     good = commit("good", noisy(tmp_path, 1.0))
     git("checkout", "-q", "-b", "side")
@@ -140,7 +139,7 @@ def test_a_change_on_a_merged_branch_is_found_there(repository: Path, tmp_path: 
     assert done.json["found"] == culprit
 
 
-def test_commits_that_are_alike_are_no_answer(repository: Path, tmp_path: Path) -> None:
+def test_commits_that_are_alike_are_no_answer(tmp_path: Path) -> None:
     """The report says that nothing shows a difference."""
     ids = [commit(f"change {n}", noisy(tmp_path, 0.8) + f"# {n}") for n in range(4)]
     command = ("bisect", "--good", ids[0], "--bad", ids[-1], "--command", check(), "--max-attempts", "30")
@@ -157,7 +156,7 @@ def test_commits_that_are_alike_are_no_answer(repository: Path, tmp_path: Path) 
         ("HEAD", "HEAD", "after"),
     ],
 )
-def test_ends_that_name_no_range_are_refused(good: str, bad: str, problem: str, repository: Path) -> None:
+def test_ends_that_name_no_range_are_refused(good: str, bad: str, problem: str) -> None:
     """The bad commit comes after the good one."""
     for number in range(2):
         commit(f"change {number}", f"# {number}")
@@ -166,7 +165,7 @@ def test_ends_that_name_no_range_are_refused(good: str, bad: str, problem: str, 
     assert problem in done.err
 
 
-def test_a_command_that_does_not_start_is_refused(repository: Path) -> None:
+def test_a_command_that_does_not_start_is_refused() -> None:
     """And the work tree is removed."""
     ids = [commit(f"change {n}", f"# {n}") for n in range(3)]
     done = fairtrial("bisect", "--good", ids[0], "--bad", ids[-1], "--command", "no-such-program --x")
@@ -175,7 +174,7 @@ def test_a_command_that_does_not_start_is_refused(repository: Path) -> None:
     assert work_trees() == 1
 
 
-def test_an_interrupt_removes_the_work_tree(repository: Path, tmp_path: Path) -> None:
+def test_an_interrupt_removes_the_work_tree() -> None:
     """Ctrl-C during the command leaves the repository as it was."""
     ids = [commit(f"change {n}", f"# {n}") for n in range(3)]
     # The command interrupts the process that runs it.
@@ -209,10 +208,10 @@ def eval_set(folder: Path) -> Path:
     return path
 
 
-def test_the_cases_that_changed_are_run_at_the_commits_between(repository: Path, tmp_path: Path) -> None:
+def test_the_cases_that_changed_are_run_at_the_commits_between(tmp_path: Path) -> None:
     """Only `c` breaks."""
     path = eval_set(tmp_path)
-    source = "def reply(message):\n    return {}\n"
+    source = "def reply(message: str) -> str:\n    return {}\n"
     ids = [commit(f"change {n}", source.format("message") + f"# {n}") for n in range(3)]
     ids += [commit(f"change {n}", source.format("'x' if message == 'c' else message") + f"# {n}") for n in range(3, 6)]
     run = shlex.join([sys.executable, "-m", "fairtrial", "run", str(path), "--agent", "agent:reply"])
@@ -224,10 +223,10 @@ def test_the_cases_that_changed_are_run_at_the_commits_between(repository: Path,
     assert all(row["passed"] in (0, row["attempts"]) for row in between)
 
 
-def test_stored_runs_name_the_ends(repository: Path, tmp_path: Path) -> None:
+def test_stored_runs_name_the_ends(tmp_path: Path) -> None:
     """Their outcomes count, so that the ends run less."""
     path = eval_set(tmp_path)
-    source = "def reply(message):\n    return {}\n"
+    source = "def reply(message: str) -> str:\n    return {}\n"
     ids, runs = [], []
     for number, text in enumerate(("message", "message", "'x'", "'x'")):
         ids.append(commit(f"change {number}", source.format(text) + f"# {number}"))
@@ -242,9 +241,9 @@ def test_stored_runs_name_the_ends(repository: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--only", "--store=x", "--attempts"])
-def test_options_that_the_search_sets_are_refused(option: str, repository: Path) -> None:
+def test_options_that_the_search_sets_are_refused(option: str) -> None:
     """The command must not set them, too."""
     ids = [commit(f"change {n}", f"# {n}") for n in range(2)]
     done = fairtrial("bisect", "--good", ids[0], "--bad", ids[1], "--command", f"fairtrial run x {option} 1")
     assert done.code == 2
-    assert option.split("=")[0] in done.err
+    assert option.split("=", maxsplit=1)[0] in done.err

@@ -5,6 +5,8 @@ from fairtrial.api.attacks.attack_choice import read_goals as read_goals
 from fairtrial.api.attacks.attack_planning import plan_attacks as plan_attacks
 from fairtrial.api.attacks.attack_planning import price_attacks as price_attacks
 from fairtrial.api.attempt_filter import AttemptFilter as AttemptFilter
+from fairtrial.api.bisection.bisecting import BisectOptions as BisectOptions
+from fairtrial.api.bisection.bisecting import bisect as bisect
 from fairtrial.api.case_checks import check_case as check_case
 from fairtrial.api.case_places import problem_places as problem_places
 from fairtrial.api.checking import Checked as Checked
@@ -25,8 +27,6 @@ from fairtrial.api.decisions.comparing import write_compared_page as write_compa
 from fairtrial.api.decisions.flaky_cases import flaky as flaky
 from fairtrial.api.decisions.gating import claims_in as claims_in
 from fairtrial.api.decisions.gating import gate as gate
-from fairtrial.api.bisection.bisecting import BisectOptions as BisectOptions
-from fairtrial.api.bisection.bisecting import bisect as bisect
 from fairtrial.api.decisions.history import case_history as case_history
 from fairtrial.api.decisions.history import history as history
 from fairtrial.api.decisions.size_planning import plan as plan
@@ -100,12 +100,12 @@ from fairtrial.api.project_files import find_project as find_project
 from fairtrial.api.project_files import is_project_name as is_project_name
 from fairtrial.api.project_files import project_reference as project_reference
 from fairtrial.api.project_files import read_project as read_project
+from fairtrial.api.reporting import print_bisection as print_bisection
 from fairtrial.api.reporting import print_cases as print_cases
 from fairtrial.api.reporting import print_comparison as print_comparison
 from fairtrial.api.reporting import print_flaky as print_flaky
 from fairtrial.api.reporting import print_gate as print_gate
 from fairtrial.api.reporting import print_gate_audit as print_gate_audit
-from fairtrial.api.reporting import print_bisection as print_bisection
 from fairtrial.api.reporting import print_history as print_history
 from fairtrial.api.reporting import print_invalid as print_invalid
 from fairtrial.api.reporting import print_mutation as print_mutation

@@ -21,6 +21,10 @@ from fairtrial.text.redaction.redact import without_secrets
 CONFIDENCE = 0.95
 MOST_ATTEMPTS = 2000
 _MOST_CASES = 10
+_TELLING = 0.25
+"""An attempt that tells so many bits is made alone, because its outcome may decide what to run next."""
+_ATTEMPTS = 3
+"""The attempts that are made together if each of them tells little: a run costs more than its attempts."""
 _LONGEST_TITLE = 120
 
 
@@ -143,7 +147,8 @@ class _Search:
                 raise UsageError(f"the {name} commit cannot be tested: {self.problems[self._id(place)]}")
         while tests := self._next():
             for test in tests:
-                self._run(test.place, test.cases if self.evaluation.knows_cases else ())
+                attempts = 1 if test.bits > _TELLING else _ATTEMPTS
+                self._run(test.place, test.cases if self.evaluation.knows_cases else (), attempts)
             self._show_progress()
 
     def _missing_ends(self) -> list[int]:
@@ -158,7 +163,7 @@ class _Search:
     def _id(self, place: int) -> str:
         return self.commits.good if place == GOOD else self.commits.commits[place].id
 
-    def _run(self, place: int, cases: Sequence[str]) -> None:
+    def _run(self, place: int, cases: Sequence[str], attempts: int = 1) -> None:
         """Run cases at a commit, and write their outcomes down."""
         if place in self.point.untestable or self.tree is None:
             return
@@ -170,7 +175,7 @@ class _Search:
             problem = self.evaluation.prepare(folder) if folder.is_dir() else "the commit lacks the folder"
         line = EvaluationLine(commit, problem=problem)
         if not problem:
-            evaluated = self.evaluation.run(folder, cases)
+            evaluated = self.evaluation.run(folder, cases, attempts)
             outcomes = {case: (counts.passed, counts.failed) for case, counts in evaluated.outcomes.items()}
             line = EvaluationLine(commit, outcomes, evaluated.problem)
         self.state.add(line)
@@ -188,6 +193,9 @@ class _Search:
 
     def _show_progress(self) -> None:
         posterior = self.point.posterior()
+        if self.point.log_odds_of_change(posterior) < log_odds(self.options.confidence):
+            self.note(f"{count(self.attempts, 'attempt')}: the good and the bad commit may be alike")
+            return
         best = max(range(len(posterior)), key=posterior.__getitem__)
         commit = self.commits.commits[best]
         title = shorten(visible_line(commit.title), 50)

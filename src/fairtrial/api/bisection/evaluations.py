@@ -60,13 +60,16 @@ class Evaluation:
         code, message = _execute(self.setup, folder)
         return "" if code == 0 else f"the setup ended with exit code {code}: {message}"
 
-    def run(self, folder: Path, cases: Sequence[str]) -> Evaluated:
-        """Run the command once. Without `cases`, all cases run. Raises UsageError if the command cannot start."""
+    def run(self, folder: Path, cases: Sequence[str], attempts: int) -> Evaluated:
+        """Run the command once. Without `cases`, all cases run. Raises UsageError if the command cannot start.
+
+        `fairtrial run` makes all attempts at once, and another command one.
+        """
         if not self.knows_cases:
             return self._run_command(folder)
         known = self._run_ids()
         only = [word for case in cases for word in ("--only", read_case_id(case))]
-        code, message = _execute((*self.words, "--store", self.store, *only), folder)
+        code, message = _execute((*self.words, "--store", self.store, "--attempts", str(attempts), *only), folder)
         new = [run_id for run_id in self._run_ids() if run_id not in known]
         if code in _UNTESTABLE or not new:
             return Evaluated({}, f"the command ended with exit code {code}: {message}")

@@ -43,9 +43,10 @@ def history(
 
     `run` is the beginning of the id of a run of the series, by default of the newest run. `series` names what its runs
     share: `agent`, `eval_set`, `branch`, `name`, `tags` or `kind`. `measure` is one of `compare`. `order` is `time`,
-    when the runs started, or `commit`, the author dates of their commits; the runs of a commit are in the order of
-    their times. At most one run in `false_every` shows a step although nothing changed, if the cases are independent of each
-    other. Raises UsageError if the store or the run does not exist.
+    when the runs started, or `commit`, the author dates of their commits, and the times for the runs of one commit.
+
+    At most one run in `false_every` shows a step although nothing changed, if the cases are independent of each other.
+    Raises UsageError if the store or the run does not exist.
     """
     if not false_every > 1:
         raise UsageError(f"{spell('false_every')}: must be a number above 1, got {false_every!r}")
