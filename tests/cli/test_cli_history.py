@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -160,3 +161,33 @@ def test_a_cost_is_shown_if_every_call_has_a_price(
         store.finish(run.info, replace(run.summary, spending=spending))
     (row,) = history().rows
     assert row.cost == cost
+
+
+def commit(day: int) -> None:
+    """A commit with an author date, in a repository in the working folder."""
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    subprocess.run(["git", "init", "-q"], check=True)
+    words = ("commit", "-q", "--allow-empty", "-m", "x", "--date", f"2026-03-0{day}T00:00:00+00:00")
+    subprocess.run(["git", *who, *words], check=True)
+
+
+def test_runs_are_in_the_order_of_their_times_or_of_their_commits() -> None:
+    """The newer commit ran first."""
+    ids = []
+    for day in (3, 2):
+        commit(day)
+        ids += store_runs([{"a": [1.0]}])
+    assert [row["id"] for row in fairtrial("history", "--json", "-").json["rows"]] == ids
+    rows = fairtrial("history", "--order", "commit", "--json", "-").json["rows"]
+    assert [row["id"] for row in rows] == ids[::-1]
+    assert [row["date"][:10] for row in rows] == ["2026-03-02", "2026-03-03"]
+
+
+def test_a_row_names_the_job_that_made_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report of JSON has the address of its page."""
+    monkeypatch.setenv("CIRCLE_JOB", "evals")
+    monkeypatch.setenv("CIRCLE_BUILD_URL", "https://circleci.com/gh/o/r/7")
+    store_runs([{"a": [1.0]}])
+    (row,) = fairtrial("history", "--json", "-").json["rows"]
+    assert (row["ci"], row["ci_url"]) == ("CircleCI evals", "https://circleci.com/gh/o/r/7")
+    assert "CircleCI evals" in " ".join(fairtrial("history").out.split())

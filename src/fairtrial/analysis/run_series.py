@@ -158,6 +158,10 @@ def _row(run: MeasuredRun, measure: Measure | None, compared: int, new_segment: 
         info.models,
         info.seconds,
         new_segment=new_segment,
+        date=str(git.get("date", "")),
+        ci=" ".join(filter(None, (info.ci.get("system"), info.ci.get("job")))),
+        ci_url=info.ci.get("url", ""),
+        tags=info.tags,
     )
 
 

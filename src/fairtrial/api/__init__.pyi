@@ -10,6 +10,8 @@ from fairtrial.api.attacks.attack_choice import read_goals as read_goals
 from fairtrial.api.attacks.attack_planning import plan_attacks as plan_attacks
 from fairtrial.api.attacks.attack_planning import price_attacks as price_attacks
 from fairtrial.api.attempt_filter import AttemptFilter as AttemptFilter
+from fairtrial.api.bisection.bisecting import BisectOptions as BisectOptions
+from fairtrial.api.bisection.bisecting import bisect as bisect
 from fairtrial.api.case_checks import check_case as check_case
 from fairtrial.api.case_places import problem_places as problem_places
 from fairtrial.api.checking import Checked as Checked
@@ -103,6 +105,7 @@ from fairtrial.api.project_files import find_project as find_project
 from fairtrial.api.project_files import is_project_name as is_project_name
 from fairtrial.api.project_files import project_reference as project_reference
 from fairtrial.api.project_files import read_project as read_project
+from fairtrial.api.reporting import print_bisection as print_bisection
 from fairtrial.api.reporting import print_cases as print_cases
 from fairtrial.api.reporting import print_comparison as print_comparison
 from fairtrial.api.reporting import print_flaky as print_flaky

@@ -25,7 +25,7 @@ from fairtrial.config.attempt_options import AttemptOptions
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.judge.judges import Judges
-from fairtrial.loading.repository import commit_of_folder
+from fairtrial.loading.repository import ci_job, commit_of_folder
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import PairedRecordings, PlannedCases
 from fairtrial.protocols import Agent
@@ -161,7 +161,7 @@ def resume(plan: Plan, earlier: RunInfo) -> Plan:
     return Plan(**{**plan.__dict__, "info": info})
 
 
-_MAY_DIFFER = ("git", "name", "tags", "attempts", "eval_set_ids", "attempt_options", "eval_sets", "criteria")
+_MAY_DIFFER = ("git", "ci", "name", "tags", "attempts", "eval_set_ids", "attempt_options", "eval_sets", "criteria")
 """Keys of a manifest that a resumed run may change, or that are compared one by one."""
 
 
@@ -201,6 +201,7 @@ def run_info(
         "informs": notes.informs,
         "defaults": list(notes.defaults),
         "git": commit_of_folder(),
+        "ci": ci_job(),
         "eval_set_ids": [loaded_set.eval_set.id for loaded_set in loaded_sets],
         "attempt_rules": derive_rules(loaded_sets, attempts).to_json(),
     }

@@ -16,10 +16,11 @@ from fairtrial.records.gate import GateDecision
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run_comparison import Comparison
-from fairtrial.records.run_history import CaseHistory, RunHistory
+from fairtrial.records.run_history import Bisection, CaseHistory, RunHistory
 from fairtrial.records.size_plan import SizePlan
 from fairtrial.reports.attempts import CaseAttempts, attempts, by_case
 from fairtrial.reports.decisions.audit_report import gate_audit_report, suite_audit_report
+from fairtrial.reports.decisions.bisection_report import bisection_report
 from fairtrial.reports.decisions.comparison_table import comparison_report
 from fairtrial.reports.decisions.gate_report import gate_report
 from fairtrial.reports.decisions.history_report import case_history_report, history_report
@@ -157,6 +158,11 @@ def print_plan(console: Console, plan: SizePlan) -> None:
 def print_flaky(console: Console, flakiness: Flakiness) -> None:
     """Print the flaky cases of a run."""
     console.print(flaky_report(flakiness))
+
+
+def print_bisection(console: Console, bisection: Bisection) -> None:
+    """Print which commit changed the outcomes of cases."""
+    console.print(bisection_report(bisection))
 
 
 def print_history(console: Console, history: RunHistory | CaseHistory) -> None:

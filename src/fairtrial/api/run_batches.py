@@ -127,7 +127,7 @@ def open_outbox(
 
 def _prefix(info: RunInfo) -> str:
     """Return the beginning of the name of the file for all runs with the same inputs and options."""
-    config: Mapping[str, object] = {name: value for name, value in info.config.items() if name != "git"}
+    config: Mapping[str, object] = {name: value for name, value in info.config.items() if name not in ("git", "ci")}
     content = msgspec.json.encode([info.kind, config, info.signatures], order="sorted")
     return f"batches-{hashlib.sha256(content).hexdigest()[:16]}-"
 

@@ -51,6 +51,7 @@ COMMAND_GROUPS = {
         "compare": "Compare runs case by case, with intervals and verdicts.",
         "plan": "Plan how many cases and attempts a question needs.",
         "history": "Show runs in their order, and since when a number changed.",
+        "bisect": "Find the commit that changed an agent, despite noise.",
         "flaky": "List the cases that pass in some attempts only.",
         "failures": "Find where attempts went wrong, and group failures.",
         "attack": "Plant attacks in the cases that an agent passes.",
@@ -68,6 +69,8 @@ COMMAND_GROUPS = {
 COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
 _OTHER_NAMES = {"eval": "run", "evaluate": "run", "test": "run", "list": "runs", "diff": "compare", "report": "show"}
 """The names of commands in other tools, and what they are called here."""
+_FOLDERS = {"bisect": "series.", "watch": "series."}
+"""The folders of commands that have one."""
 _PATIENCE = 5.0
 """The time in seconds that the process may take to end after its work is done."""
 _PROTECTION = contextlib.ExitStack()
@@ -98,7 +101,9 @@ class _LazyGroup(click.Group):
         """Import the command of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_lastingly(f"fairtrial.cli.{cmd_name}_command"), cmd_name)
+        command: click.Command = getattr(
+            import_lastingly(f"fairtrial.cli.{_FOLDERS.get(cmd_name, '')}{cmd_name}_command"), cmd_name
+        )
         return command
 
     def invoke(self, ctx: click.Context) -> object:

@@ -32,6 +32,13 @@ from fairtrial.cli.options import flags, trust_flags
     "--last", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="Show the last N runs."
 )
 @click.option(
+    "--order",
+    type=click.Choice(["time", "commit"]),
+    default="time",
+    show_default=True,
+    help="Order the runs by their start, or by the author dates of their commits.",
+)
+@click.option(
     "--false-every",
     type=click.FloatRange(1, min_open=True),
     default=1000.0,
@@ -47,6 +54,7 @@ def history(
     measure: str,
     series: str,
     last: int,
+    order: str,
     false_every: float,
     json_file: Path | None,
     store: str,
@@ -68,9 +76,9 @@ def history(
 
     fields = [field.strip() for field in series.split(",") if field.strip()]
     found = (
-        api.history(run, measure=measure, series=fields, last=last, false_every=false_every, store=store)
+        api.history(run, measure=measure, series=fields, last=last, order=order, false_every=false_every, store=store)
         if case is None
-        else api.case_history(case, run, series=fields, last=last, store=store)
+        else api.case_history(case, run, series=fields, last=last, order=order, store=store)
     )
     trust_flags.write(found, json_file)
     if not trust_flags.is_stdout(json_file):

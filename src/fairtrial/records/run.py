@@ -44,9 +44,15 @@ class RunInfo(Record, frozen=True):
 
     @property
     def git(self) -> dict[str, Json]:
-        """The `commit`, its `branch`, and whether files are `dirty`. Empty outside of a repository."""
+        """The `commit`, its author `date`, its `branch`, and whether files are `dirty`. Empty without a repository."""
         git = self.config.get("git")
         return git if isinstance(git, dict) else {}
+
+    @property
+    def ci(self) -> dict[str, str]:
+        """The `job` of continuous integration, its `system` and the `url` of its page. Empty outside of a job."""
+        ci = self.config.get("ci")
+        return {str(key): str(value) for key, value in ci.items()} if isinstance(ci, dict) else {}
 
     @property
     def chosen_by(self) -> tuple[str, ...]:

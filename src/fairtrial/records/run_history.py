@@ -25,7 +25,8 @@ class HistoryRow(Record, frozen=True):
     """A run of a series. `value` is None if no case has a value.
 
     `compared` is the number of cases that an earlier run of the segment has, too. `new_segment` says why the run is not
-    comparable with the run before, or is empty. `cost` is in US dollars, of all models together, and None if a part of
+    comparable with the run before, or is empty. `date` is the author date of the commit, and `ci` the job of continuous
+    integration with its page `ci_url`. `cost` is in US dollars, of all models together, and None if a part of
     it is not known. `seconds` is the time that the run took.
     """
 
@@ -41,6 +42,10 @@ class HistoryRow(Record, frozen=True):
     cost: float | None = None
     new_segment: str = ""
     step: HistoryStep | None = None
+    date: str = ""
+    ci: str = ""
+    ci_url: str = ""
+    tags: tuple[str, ...] = ()
 
 
 class RunHistory(Displayed, frozen=True, tag_field="kind", tag="history"):
@@ -86,3 +91,46 @@ class CaseHistory(Displayed, frozen=True, tag_field="kind", tag="case_history"):
     since: str
     pass_rate: IntervalEstimate
     runs: tuple[CaseRun, ...]
+
+
+class BisectedCommit(Record, frozen=True):
+    """A commit that may have brought a change, with its probability and the attempts that it ran.
+
+    `problem` says why it cannot be tested, or is empty.
+    """
+
+    commit: str
+    date: str
+    author: str
+    title: str
+    probability: float
+    passed: int = 0
+    attempts: int = 0
+    problem: str = ""
+
+
+class BisectedCase(Record, frozen=True):
+    """The expected pass rates of a case before and after the change, and the probability that they differ."""
+
+    case: str
+    before: float
+    after: float
+    changed: float
+
+
+class Bisection(Displayed, frozen=True, tag_field="kind", tag="bisection"):
+    """Which commit changed the outcomes of cases. `found` is empty if no commit reached `confidence`.
+
+    `probability` is that of the most probable commit. `commits` are in an order in which no commit comes before its
+    parents, and `cases` are those that changed most probably. `notes` say why no commit is found.
+    """
+
+    good: str
+    bad: str
+    found: str
+    probability: float
+    confidence: float
+    attempts: int
+    commits: tuple[BisectedCommit, ...]
+    cases: tuple[BisectedCase, ...]
+    notes: tuple[str, ...] = ()

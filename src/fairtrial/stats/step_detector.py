@@ -37,6 +37,8 @@ _STAYS, _CHANGES = math.log(1 - _SPARSE), math.log(_SPARSE)
 
 CaseValue = tuple[float, int]
 """The sum of the values of the attempts of a case in a run, in 0..1 each, and the number of attempts."""
+Units = tuple[tuple[float, int], ...]
+"""Values, each with how often it occurs."""
 
 
 @dataclass(frozen=True)
@@ -101,28 +103,26 @@ class StepDetector:
                 return
             start = len(self._runs) - length
             splits = Counter(split for case in cases if (split := case.split(start)) is not None)
-            for tilt in _TILTS:
-                dense = sparse = 0.0
-                for split, number in splits.items():
-                    evidence = split.evidence(tilt)
-                    dense += number * evidence
-                    sparse += number * _log_sum_exp((_STAYS, _CHANGES + evidence))
-                yield length, dense
-                yield length, sparse
+            totals = [0.0] * (2 * len(_TILTS))
+            for split, number in splits.items():
+                totals = [total + number * log for total, log in zip(totals, _weigh(split), strict=True)]
+            for total in totals:
+                yield length, total
 
 
 @dataclass(frozen=True)
 class _Case:
     """A case whose values differ: the places of its runs, the later sums, and the later numbers, from each place on.
 
-    Without `units`, the values are 0 or 1, and `successes` of `number` are 1.
+    Without `units`, the values are 0 or 1, and `successes` of `number` are 1. `units` are the values with how often
+    each occurs.
     """
 
     places: tuple[int, ...]
     sums: tuple[float, ...]
     numbers: tuple[int, ...]
     successes: int = 0
-    units: tuple[float, ...] = ()
+    units: Units = ()
 
     def split(self, start: int) -> _Split | None:
         """Return the split before the run at a place, or None if one side has no value of the case."""
@@ -139,28 +139,33 @@ class _Split(NamedTuple):
     later: int
     later_sum: float
     successes: int
-    units: tuple[float, ...]
+    units: Units
 
-    def evidence(self, tilt: float) -> float:
-        """Return the logarithm of the e-value of a tilt."""
-        if self.units:
-            return tilt * self.later_sum - self.later * _log_mean_exp(self.units, tilt)
-        return tilt * self.later_sum - _log_mean_of_draws(self.successes, self.number, self.later, tilt)
+
+@lru_cache(maxsize=1 << 16)
+def _weigh(split: _Split) -> tuple[float, ...]:
+    """Return the logarithms of the e-values of a case: for each tilt if all cases change, and if few do."""
+    if split.units:
+        means = [split.later * mean for mean in _log_means_exp(split.units)]
+    else:
+        means = _log_means_of_draws(split.successes, split.number, split.later)
+    dense = [tilt * split.later_sum - mean for tilt, mean in zip(_TILTS, means, strict=True)]
+    return (*dense, *(_log_sum_exp((_STAYS, _CHANGES + log)) for log in dense))
 
 
 def _read_case(row: Sequence[tuple[int, CaseValue]]) -> _Case | None:
     """Return the values of a case, or None if all of them are equal, so that they show nothing."""
     sums, numbers = [value for _, (value, _) in row], [attempts for _, (_, attempts) in row]
     is_same_number = min(numbers) == max(numbers)
-    successes, units = 0, tuple[float, ...]()
+    successes, units = 0, Units()
     if all(map(float.is_integer, sums)) and (not is_same_number or numbers[0] == 1):
         successes = int(sum(sums))
         is_equal = successes in (0, sum(numbers))
     else:
         if not is_same_number:
             sums = [value / attempts for value, attempts in zip(sums, numbers, strict=True)]
-        numbers, units = [1] * len(row), tuple(sorted(sums))
-        is_equal = units[0] == units[-1]
+        numbers, units = [1] * len(row), tuple(sorted(Counter(sums).items()))
+        is_equal = len(units) == 1
     if is_equal:
         return None
     places = tuple(place for place, _ in row)
@@ -172,24 +177,27 @@ def _sum_from_end(values: Sequence[float]) -> tuple[float, ...]:
     return tuple(accumulate(reversed(values)))[::-1]
 
 
-@lru_cache(maxsize=1 << 17)
-def _log_mean_of_draws(successes: int, number: int, drawn: int, tilt: float) -> float:
-    """Return the logarithm of the mean of `exp(tilt * X)`, where X is the number of successes among drawn values.
+def _log_means_of_draws(successes: int, number: int, drawn: int) -> list[float]:
+    """Return the logarithm of the mean of `exp(tilt * X)` for each tilt, X being the successes among drawn values.
 
     X has the hypergeometric distribution.
     """
     low, high = max(0, drawn - (number - successes)), min(successes, drawn)
-    terms = [
-        math.log(math.comb(successes, x) * math.comb(number - successes, drawn - x)) + tilt * x
-        for x in range(low, high + 1)
-    ]
-    return _log_sum_exp(terms) - math.log(math.comb(number, drawn))
+    draws = math.comb(number, drawn)
+    chances = [math.comb(successes, x) * math.comb(number - successes, drawn - x) / draws for x in range(low, high + 1)]
+    means = []
+    for tilt in _TILTS:
+        largest = tilt * (high if tilt > 0 else low)
+        total = sum(chance * math.exp(tilt * x - largest) for x, chance in enumerate(chances, low))
+        means.append(largest + math.log(total))
+    return means
 
 
 @lru_cache(maxsize=1 << 14)
-def _log_mean_exp(values: tuple[float, ...], tilt: float) -> float:
-    """Return the logarithm of the mean of `exp(tilt * value)`."""
-    return _log_sum_exp([tilt * value for value in values]) - math.log(len(values))
+def _log_means_exp(units: Units) -> tuple[float, ...]:
+    """Return the logarithm of the mean of `exp(tilt * value)` for each tilt."""
+    number = math.log(sum(count for _, count in units))
+    return tuple(_log_sum_exp([tilt * value + math.log(count) for value, count in units]) - number for tilt in _TILTS)
 
 
 def _log_sum_exp(terms: Sequence[float]) -> float:

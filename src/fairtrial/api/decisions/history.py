@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from datetime import UTC, datetime
 from itertools import chain
 
 from msgspec.structs import replace
@@ -18,10 +19,12 @@ from fairtrial.records.run_history import CaseHistory, RunHistory
 from fairtrial.records.summary import RunUsage
 from fairtrial.stats.step_detector import RUNS_BETWEEN_FALSE_STEPS, WINDOW
 from fairtrial.store import DEFAULT_URL, Store
+from fairtrial.text.display import count
 
 SERIES = ("agent", "eval_set", "branch")
 """What the runs of a series share, unless the caller names other fields."""
 FIELDS = (*SERIES, "name", "tags", "kind")
+ORDERS = ("time", "commit")
 LAST = 50
 """The number of runs that a history shows, unless the caller wants another."""
 
@@ -32,20 +35,23 @@ def history(
     measure: str = CASES,
     series: Sequence[str] = SERIES,
     last: int = LAST,
+    order: str = "time",
     false_every: float = RUNS_BETWEEN_FALSE_STEPS,
     store: str = DEFAULT_URL,
 ) -> RunHistory:
     """Return the runs of a series, the oldest first, with the steps of a measure: changes that hold.
 
     `run` is the beginning of the id of a run of the series, by default of the newest run. `series` names what its runs
-    share: `agent`, `eval_set`, `branch`, `name`, `tags` or `kind`. `measure` is one of `compare`. At most one
-    run in `false_every` shows a step although nothing changed, if the cases are independent of each other. Raises
-    UsageError if the store or the run does not exist.
+    share: `agent`, `eval_set`, `branch`, `name`, `tags` or `kind`. `measure` is one of `compare`. `order` is `time`,
+    when the runs started, or `commit`, the author dates of their commits, and the times for the runs of one commit.
+
+    At most one run in `false_every` shows a step although nothing changed, if the cases are independent of each other.
+    Raises UsageError if the store or the run does not exist.
     """
     if not false_every > 1:
         raise UsageError(f"{spell('false_every')}: must be a number above 1, got {false_every!r}")
     with closing(open_store(store, create=False)) as run_store:
-        common, members = _find_series(run_store, run, series)
+        common, members = _find_series(run_store, run, series, order)
         # Runs before the first of the last rows say what it is compared with.
         window = members[-(last + WINDOW) :]
         newest = measure_stored(run_store, window[-1])
@@ -58,6 +64,9 @@ def history(
             if summary is not None:
                 last_rows[place] = replace(row, cost=_add_costs(summary.spending))
     notes = []
+    undated = sum(not info.git.get("date") for info in members) if order == "commit" else 0
+    if undated:
+        notes.append(f"{count(undated, 'run')} without the date of a commit: placed by the time at which they started")
     if not own.is_bounded:
         notes.append(f"{measure} has no largest or no smallest value, so that no step is looked for")
     if len(members) > len(window):
@@ -73,6 +82,7 @@ def case_history(
     *,
     series: Sequence[str] = SERIES,
     last: int = LAST,
+    order: str = "time",
     store: str = DEFAULT_URL,
 ) -> CaseHistory:
     """Return the attempts at a case along a series: whether it is broken or flaky, and since which run.
@@ -80,7 +90,7 @@ def case_history(
     `case` is the id or the name of a case. The other arguments are those of `history`.
     """
     with closing(open_store(store, create=False)) as run_store:
-        common, members = _find_series(run_store, run, series)
+        common, members = _find_series(run_store, run, series, order)
         return follow_case((measure_stored(run_store, info) for info in members[-last:]), case, common)
 
 
@@ -92,8 +102,10 @@ def _add_costs(spending: RunUsage) -> float | None:
     return None if not reported or total.unpriced_calls else total.cost
 
 
-def _find_series(store: Store, run: str, series: Sequence[str]) -> tuple[dict[str, str], list[RunInfo]]:
+def _find_series(store: Store, run: str, series: Sequence[str], order: str) -> tuple[dict[str, str], list[RunInfo]]:
     """Return what the runs of a series share, and its finished runs, the oldest first."""
+    if order not in ORDERS:
+        raise UsageError(f"{spell('order')}: must be one of {', '.join(ORDERS)}, got {order!r}")
     for field in series:
         if field not in FIELDS:
             raise UsageError(f"{spell('series')}: must be one of {', '.join(FIELDS)}, got {field!r}")
@@ -103,9 +115,20 @@ def _find_series(store: Store, run: str, series: Sequence[str]) -> tuple[dict[st
     chosen = store.run(run) if run else finished[-1]
     common = _describe(chosen, series)
     members = [info for info in finished if _describe(info, series) == common]
+    if order == "commit":
+        members.sort(key=_date)
     if not members:
         raise UsageError(f"run {chosen.id} is not finished, and its series has no other run")
     return common, members
+
+
+def _date(info: RunInfo) -> tuple[datetime, str]:
+    """Return the place of a run in the order of commits: their author dates, then the times of the runs."""
+    for text in (str(info.git.get("date", "")), info.started):
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(text)
+            return moment if moment.tzinfo else moment.replace(tzinfo=UTC), info.started
+    return datetime.max.replace(tzinfo=UTC), info.started
 
 
 def _describe(info: RunInfo, series: Sequence[str]) -> dict[str, str]:

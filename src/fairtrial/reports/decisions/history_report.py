@@ -21,7 +21,9 @@ _WIDTH = 60
 def history_report(history: RunHistory) -> RenderableType:
     """Return a row for each run, a line of bars, and a sentence for each step."""
     show = rate if history.is_rate else number
-    rows = Rows(("run", "commit", history.measure, INTERVAL, "cases", "compared", "time", "cost", "step"))
+    with_jobs, with_tags = any(row.ci for row in history.rows), any(row.tags for row in history.rows)
+    optional = (*(("job",) if with_jobs else ()), *(("tags",) if with_tags else ()))
+    rows = Rows(("run", "commit", history.measure, INTERVAL, "cases", "compared", "time", "cost", *optional, "step"))
     for row in history.rows:
         ends = Estimate(row.value.value, row.value.low, row.value.high)
         rows.add(
@@ -33,6 +35,8 @@ def history_report(history: RunHistory) -> RenderableType:
             f"{row.compared:,}",
             DASH if row.seconds is None else f"{row.seconds:.1f} s",
             DASH if row.cost is None else dollars(row.cost),
+            *((visible_line(row.ci) or DASH,) if with_jobs else ()),
+            *((visible_line(" ".join(row.tags)) or DASH,) if with_tags else ()),
             "step" if row.step is not None else "new segment" if row.new_segment else "",
             style="" if row.step is None else "yellow",
         )

@@ -1,0 +1,1 @@
+"""Finds the commit that changed what an agent does."""

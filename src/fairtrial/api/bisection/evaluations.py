@@ -1,0 +1,148 @@
+"""Runs the command of the user at a commit, and reads which cases passed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from fairtrial.analysis.measured_run import CASES, MeasuredRun
+from fairtrial.api.bisection.commits import git_environment
+from fairtrial.api.stored_runs import measure_stored, open_store
+from fairtrial.errors import UsageError
+from fairtrial.stats.change_point import Outcomes
+from fairtrial.text.display import shorten, visible_line
+from fairtrial.text.redaction.redact import without_secrets
+
+COMMAND = "command"
+"""The only case of a command that is not `fairtrial run`: its exit code."""
+_PASSED, _SKIP, _ABORT = 0, 125, 128
+"""The exit codes of `git bisect run`. From 128 on, the command did not end by itself."""
+_UNTESTABLE = (2, 4)
+"""The exit codes of `fairtrial run` that say nothing about the agent."""
+_OWN_OPTIONS = ("--only", "--attempts", "--store", "--resume", "--failed-from", "--split", "--until-decided")
+_TAIL = 4000
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """The outcomes of cases at a commit. If it cannot be tested, there are none, and `problem` says why."""
+
+    outcomes: dict[str, Outcomes]
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The command that evaluates the agent at a commit, and the command that prepares the work tree before it."""
+
+    words: tuple[str, ...]
+    setup: tuple[str, ...]
+    store: str
+
+    @property
+    def knows_cases(self) -> bool:
+        """Whether the command is `fairtrial run`, so that chosen cases can be run."""
+        words = [Path(self.words[0]).name, *self.words[1:4]]
+        return words[:2] == ["fairtrial", "run"] or words[1:] == ["-m", "fairtrial", "run"]
+
+    def prepare(self, folder: Path) -> str:
+        """Prepare the work tree, and return what failed, or an empty text."""
+        if not self.setup:
+            return ""
+        code, message = _execute(self.setup, folder)
+        return "" if code == 0 else f"the setup ended with exit code {code}: {message}"
+
+    def run(self, folder: Path, cases: Sequence[str], attempts: int) -> Evaluated:
+        """Run the command once. Without `cases`, all cases run. Raises UsageError if the command cannot start.
+
+        `fairtrial run` makes all attempts at once, and another command one.
+        """
+        if not self.knows_cases:
+            return self._run_command(folder)
+        known = self._run_ids()
+        only = [word for case in cases for word in ("--only", read_case_id(case))]
+        code, message = _execute((*self.words, "--store", self.store, "--attempts", str(attempts), *only), folder)
+        new = [run_id for run_id in self._run_ids() if run_id not in known]
+        if code in _UNTESTABLE or not new:
+            return Evaluated({}, f"the command ended with exit code {code}: {message}")
+        with closing(open_store(self.store, create=False)) as store:
+            outcomes = read_outcomes(measure_stored(store, store.run(new[0])))
+        chosen = set(cases)
+        outcomes = {case: counts for case, counts in outcomes.items() if not chosen or case in chosen}
+        return Evaluated(outcomes, "" if outcomes else "no case has a verdict")
+
+    def _run_command(self, folder: Path) -> Evaluated:
+        code, message = _execute(self.words, folder)
+        if code >= _ABORT or code < 0:
+            raise UsageError(f"the command ended with exit code {code}: {message}")
+        if code == _SKIP:
+            return Evaluated({}, "the command ended with exit code 125")
+        return Evaluated({COMMAND: Outcomes(1, 0) if code == _PASSED else Outcomes(0, 1)})
+
+    def _run_ids(self) -> list[str]:
+        with closing(open_store(self.store)) as store:
+            return [info.id for info in store.runs()]
+
+
+def read_command(text: str, setup: str, store: str) -> Evaluation:
+    """Return the commands of two texts, divided into words as a shell does. Raises UsageError."""
+    try:
+        words, setup_words = shlex.split(text), shlex.split(setup)
+    except ValueError as error:
+        raise UsageError(f"the command cannot be divided into words: {error}") from None
+    if not words:
+        raise UsageError("the command is empty")
+    evaluation = Evaluation(tuple(words), tuple(setup_words), store)
+    if evaluation.knows_cases:
+        for word in words:
+            if word.split("=")[0] in _OWN_OPTIONS:
+                raise UsageError(f"the command has {word.split('=')[0]}, which the search for a commit sets itself")
+    return evaluation
+
+
+def read_outcomes(run: MeasuredRun) -> dict[str, Outcomes]:
+    """Return how many attempts at each case of a run passed and failed."""
+    column, outcomes = run.columns[CASES], dict[str, Outcomes]()
+    for place, key in enumerate(run.keys):
+        if (sample := column.sample(place)) is not None:
+            passed = round(sample.mean * sample.attempts)
+            outcomes[f"{key.eval_set}\t{key.case}\t{key.digest}"] = Outcomes(passed, sample.attempts - passed)
+    return outcomes
+
+
+def read_case_id(case: str) -> str:
+    """Return the id of a case for people and for options."""
+    return case.split("\t")[1] if "\t" in case else case
+
+
+def _execute(words: Sequence[str], folder: Path) -> tuple[int, str]:
+    """Run a command, and return its exit code and the last line that it wrote, without secrets."""
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.run(  # noqa: S603  (the command of the user)
+                words,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=git_environment(),
+                check=False,
+            )
+        except OSError as error:
+            raise UsageError(f"{words[0]} does not start: {error.strerror}") from None
+        return process.returncode, _read_last_line(output)
+
+
+def _read_last_line(output: IO[bytes]) -> str:
+    output.seek(0, os.SEEK_END)
+    output.seek(max(0, output.tell() - _TAIL))
+    lines = output.read().decode(errors="replace").strip().splitlines()
+    return shorten(visible_line(without_secrets(lines[-1])), _LONGEST) if lines else "no output"

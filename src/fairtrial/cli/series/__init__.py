@@ -1,0 +1,1 @@
+"""Commands about changes along commits and in production."""

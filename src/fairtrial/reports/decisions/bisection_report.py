@@ -1,0 +1,51 @@
+"""The terminal report of a search for a commit."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from fairtrial.records.run_history import BisectedCommit, Bisection
+from fairtrial.reports.numbers import DASH, rate
+from fairtrial.reports.rows import Rows
+from fairtrial.text.display import count, shorten_commit, visible_line
+
+_SHOWN = 0.01
+"""Commits of a smaller probability that ran nothing are not listed."""
+_LIKELY = 0.5
+
+
+def bisection_report(bisection: Bisection) -> RenderableType:
+    """Return the probable commits, the cases that changed, and the answer."""
+    commits = Rows(("commit", "probability", "passed", "attempts", "date", "title"))
+    for commit in bisection.commits:
+        if commit.probability >= _SHOWN or commit.attempts or commit.problem:
+            commits.add(
+                shorten_commit(commit.commit),
+                rate(commit.probability),
+                f"{commit.passed:,}" if commit.attempts else DASH,
+                f"{commit.attempts:,}" if commit.attempts else DASH,
+                visible_line(commit.date[:10]),
+                visible_line(commit.problem or commit.title),
+                style="yellow" if commit.commit == bisection.found else "",
+            )
+    lines: list[RenderableType] = [commits, Text("")]
+    changed = [case for case in bisection.cases if case.changed >= _LIKELY]
+    if changed:
+        cases = Rows(("case", "before", "after", "changed"))
+        for case in changed:
+            cases.add(visible_line(case.case), rate(case.before), rate(case.after), rate(case.changed))
+        lines += [cases, Text("")]
+    best = max(bisection.commits, key=lambda commit: commit.probability)
+    attempts = count(bisection.attempts, "attempt")
+    if bisection.found:
+        lines.append(Text(f"{_name(best)} is the first commit with the change ({attempts}).", "bold"))
+        lines.append(Text(f"Its probability is {rate(best.probability)}.", "dim"))
+    else:
+        lines.append(Text(f"No commit is found with a probability of {rate(bisection.confidence)}.", "bold"))
+        lines.append(Text(f"The most probable is {_name(best)}: {rate(best.probability)} ({attempts}).", "dim"))
+    return Group(*lines, *(Text(visible_line(note), "yellow") for note in bisection.notes))
+
+
+def _name(commit: BisectedCommit) -> str:
+    return visible_line(f"{shorten_commit(commit.commit)} {commit.title!r} by {commit.author}")

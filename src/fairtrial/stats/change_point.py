@@ -1,0 +1,227 @@
+"""The commit from which on some cases pass more rarely or more often: its probability, and what to run next.
+
+The model is a Bayesian change point with binary outcomes. A case passes with one unknown rate at all commits, or with
+one rate at the commits without the change and another rate at those with it. Each rate has Jeffreys' Beta(1/2, 1/2)
+prior and is integrated out, so that no rate has to be known. A case changes with a probability of 0.2, and all commits
+are equally probable at first. The next commit and its cases are those whose outcomes tell most about the change in
+expectation, in bits.
+
+Sources: Horstein, Sequential transmission using noiseless feedback, 1963, and Waeber, Frazier and Henderson, Bisection
+search with noisy responses, 2013, for the search over a posterior. Fearnhead, Exact and efficient Bayesian inference
+for multiple changepoint problems, 2006, for the integrated likelihood.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+_JEFFREYS = 0.5
+_CHANGES = 0.2
+"""The probability that a case is one of those that change."""
+_LEAST_BITS = 1e-6
+"""An outcome that tells less is not worth an attempt."""
+_LEAST_CHANCE = 1e-300
+_WORTH = 0.5
+"""A case runs beside the best one if it tells at least so much of what the best one tells."""
+
+GOOD = -1
+"""The place of the good commit, which is none of those that may have brought the change."""
+
+
+class Outcomes(NamedTuple):
+    """How many attempts passed, and how many failed."""
+
+    passed: int = 0
+    failed: int = 0
+
+    def plus(self, other: Outcomes) -> Outcomes:
+        """Return the sum of both."""
+        return Outcomes(self.passed + other.passed, self.failed + other.failed)
+
+
+class NextTest(NamedTuple):
+    """The place of the commit to run, the cases, and the expected information of the best case in bits."""
+
+    place: int
+    cases: tuple[str, ...]
+    bits: float
+
+
+class CaseRates(NamedTuple):
+    """The expected pass rates of a case without and with the change, and the probability that they differ."""
+
+    before: float
+    after: float
+    changed: float
+
+
+@dataclass
+class ChangePoint:
+    """The commits that may have brought a change, in an order in which no commit comes before its parents.
+
+    `histories` has for each commit the bits of those commits that it contains, its own bit included. The last commit is
+    the bad one and contains all. The good commit has the place -1 and contains none.
+    """
+
+    histories: Sequence[int]
+    outcomes: dict[str, dict[int, Outcomes]] = field(default_factory=dict)
+    untestable: set[int] = field(default_factory=set)
+
+    def add(self, place: int, case: str, outcomes: Outcomes) -> None:
+        """Add outcomes of a case at a commit."""
+        row = self.outcomes.setdefault(case, {})
+        row[place] = row.get(place, Outcomes()).plus(outcomes)
+
+    def log_odds_of_change(self, posterior: Sequence[float]) -> float:
+        """Return the log odds that any case changes between the good and the bad commit, from even prior odds."""
+        chances = (rates.changed for rates in self.rates(posterior).values())
+        return sum(math.log(1 - _CHANGES) - math.log(max(1 - chance, _LEAST_CHANCE)) for chance in chances)
+
+    def posterior(self) -> list[float]:
+        """Return the probability of each commit to be the first with the change."""
+        logs = [0.0] * len(self.histories)
+        ends = {GOOD, len(self.histories) - 1}
+        for row in self.outcomes.values():
+            if row.keys() <= ends:
+                continue  # these outcomes are before or after the change, whichever commit brought it
+            total = _total(row, row)
+            for place in range(len(logs)):
+                after = self._after(row, place)
+                logs[place] += _log_mixture(_minus(total, after), after)
+        largest = max(logs)
+        weights = [math.exp(log - largest) for log in logs]
+        total_weight = math.fsum(weights)
+        return [weight / total_weight for weight in weights]
+
+    def rates(self, posterior: Sequence[float]) -> dict[str, CaseRates]:
+        """Return the expected rates of each case."""
+        return {case: self._rates(row, posterior) for case, row in self.outcomes.items()}
+
+    def next_tests(self, posterior: Sequence[float], confidence: float) -> list[NextTest]:
+        """Return what to run next, or nothing if the commit is found, or if no commit that can be tested tells more.
+
+        The ends run again as long as they may be alike, and as long as the commits between them ran a case more often:
+        the rates of the case come from the ends.
+        """
+        rates = self.rates(posterior)
+        if self.log_odds_of_change(posterior) < log_odds(confidence):
+            most = max((rate.changed for rate in rates.values()), default=0.0)
+            return self._run_ends(tuple(case for case, rate in rates.items() if rate.changed >= _WORTH * most))
+        if max(posterior) >= confidence:
+            return []
+        test = self._choose(posterior, rates)
+        if test is None:
+            return []
+        return [test, *self._run_ends(tuple(case for case in test.cases if self._is_known_little(case)))]
+
+    def _run_ends(self, cases: tuple[str, ...]) -> list[NextTest]:
+        bad = len(self.histories) - 1
+        places = [place for place in (GOOD, bad) if place not in self.untestable]
+        return [NextTest(place, cases, 0.0) for place in places] if cases else []
+
+    def _is_known_little(self, case: str) -> bool:
+        row = self.outcomes[case]
+        at_ends = sum(sum(row[place]) for place in (GOOD, len(self.histories) - 1) if place in row)
+        return at_ends < sum(map(sum, row.values())) / 2
+
+    def _choose(self, posterior: Sequence[float], rates: Mapping[str, CaseRates]) -> NextTest | None:
+        """Return the commit and the cases that tell most, or None if no commit that can be tested tells anything."""
+        best: NextTest | None = None
+        for place, history in enumerate(self.histories):
+            share = math.fsum(weight for bit, weight in enumerate(posterior) if history >> bit & 1)
+            if place in self.untestable or not _LEAST_BITS < share < 1 - _LEAST_BITS:
+                continue
+            bits = {case: rate.changed * _information(share, rate) for case, rate in rates.items()}
+            most = max(bits.values(), default=0.0)
+            if most > _LEAST_BITS and (best is None or most > best.bits):
+                best = NextTest(place, _choose_cases(bits, _entropy(share)), most)
+        return best
+
+    def _after(self, row: Mapping[int, Outcomes], first: int) -> Outcomes:
+        """Return the outcomes of a case at the commits that contain a commit."""
+        places = [place for place in row if place != GOOD and self.histories[place] >> first & 1]
+        return _total(row, places)
+
+    def _rates(self, row: Mapping[int, Outcomes], posterior: Sequence[float]) -> CaseRates:
+        total, sums, log_split = _total(row, row), [0.0] * 4, -math.inf
+        for place, weight in enumerate(posterior):
+            if weight < _LEAST_BITS:
+                continue
+            after = self._after(row, place)
+            before = _minus(total, after)
+            sums = [old + weight * number for old, number in zip(sums, (*before, *after), strict=True)]
+            log_split = _log_add(log_split, math.log(weight) + _log_one(*before) + _log_one(*after))
+        split, same = math.log(_CHANGES) + log_split, math.log(1 - _CHANGES) + _log_same(total)
+        return CaseRates(_rate(*sums[:2]), _rate(*sums[2:]), math.exp(split - _log_add(split, same)))
+
+
+def log_odds(chance: float) -> float:
+    """Return the logarithm of the odds of a probability."""
+    return math.log(chance / (1 - chance))
+
+
+def _choose_cases(bits: Mapping[str, float], most: float) -> tuple[str, ...]:
+    """Return the cases that tell most, until they tell as much as there is to know."""
+    ranked = sorted(bits, key=lambda case: -bits[case])
+    chosen, known = list[str](), 0.0
+    for case in ranked:
+        if chosen and (bits[case] < _WORTH * bits[ranked[0]] or known + bits[case] > most):
+            break
+        chosen.append(case)
+        known += bits[case]
+    return tuple(chosen)
+
+
+def _information(share: float, rates: CaseRates) -> float:
+    """Return the bits that an outcome tells about whether a commit contains the change, of probability `share`."""
+    mixed = share * rates.after + (1 - share) * rates.before
+    return max(0.0, _entropy(mixed) - share * _entropy(rates.after) - (1 - share) * _entropy(rates.before))
+
+
+def _entropy(chance: float) -> float:
+    """Return the entropy of a binary outcome in bits."""
+    return -sum(part * math.log2(part) for part in (chance, 1 - chance) if part > 0)
+
+
+def _rate(passed: float, failed: float) -> float:
+    return (passed + _JEFFREYS) / (passed + failed + 2 * _JEFFREYS)
+
+
+def _total(row: Mapping[int, Outcomes], places: Sequence[int] | Mapping[int, Outcomes] | tuple[int, ...]) -> Outcomes:
+    passed = failed = 0
+    for place in places:
+        if place in row:
+            passed += row[place].passed
+            failed += row[place].failed
+    return Outcomes(passed, failed)
+
+
+def _minus(total: Outcomes, part: Outcomes) -> Outcomes:
+    return Outcomes(total.passed - part.passed, total.failed - part.failed)
+
+
+@lru_cache(maxsize=1 << 16)
+def _log_one(passed: int, failed: int) -> float:
+    """Return the log probability of outcomes with one unknown rate."""
+    a, b = passed + _JEFFREYS, failed + _JEFFREYS
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b) - math.log(math.pi)
+
+
+def _log_same(total: Outcomes) -> float:
+    return _log_one(*total)
+
+
+def _log_mixture(before: Outcomes, after: Outcomes) -> float:
+    """Return the log probability of outcomes of a case that changes with a probability of 0.2."""
+    total = before.plus(after)
+    same = math.log(1 - _CHANGES) + _log_one(*total)
+    return _log_add(same, math.log(_CHANGES) + _log_one(*before) + _log_one(*after))
+
+
+def _log_add(first: float, second: float) -> float:
+    largest = max(first, second)
+    return largest + math.log1p(math.exp(min(first, second) - largest))
