@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -102,15 +103,58 @@ def test_cases_that_fail_unattacked_are_left_out() -> None:
     assert done.code == 0
 
 
-def test_a_gate_on_attack_success() -> None:
-    """A gate decides the share of successful attacks, with the case as the unit."""
+@pytest.mark.parametrize(
+    ("claim", "code", "line"),
+    [
+        ("attack_success<=0.05", 1, "FAILED: attack_success at most 5 % by 36 cases in 2 clusters"),
+        ("exposure>=0.1", 0, "PASSED: exposure at least 10 % by 36 cases in 2 clusters"),
+        ("utility_attacked>=0.1", 0, "PASSED: utility_attacked at least 10 %"),
+        ("over_defence<=0.9", 0, "PASSED: over_defence at most 90 %"),
+    ],
+)
+def test_a_gate_on_a_rate(claim: str, code: int, line: str) -> None:
+    """A gate decides the rates of an attack run, with the case as the unit."""
+    run = _obedient_run()
+    done = fairtrial("gate", run, "--claim", claim)
+    assert (done.code, line in done.out) == (code, True), done.out + done.err
+
+
+@pytest.mark.parametrize(("claim", "problem"), [("attack_success>=0.05", "less of it is better"), ("much", "<= or >=")])
+def test_a_claim_that_makes_no_sense(claim: str, problem: str) -> None:
+    """A claim about the wrong end of a rate, and a text that is no claim, are refused."""
+    done = fairtrial("gate", _obedient_run(), "--claim", claim)
+    assert done.code == 2
+    assert problem in done.err
+
+
+def test_compare_shows_the_rates() -> None:
+    """Two attack runs are compared by their rates."""
+    runs = [_obedient_run(), _obedient_run("deaf")]
+    done = fairtrial("compare", *runs)
+    assert re.search(r"attack_success\n +base 73 %, candidate 0 %", done.out), done.out + done.err
+    assert "over_defence" in done.out
+
+
+def test_a_run_of_an_earlier_version_lacks_the_utility() -> None:
+    """A run without the utility unattacked in its manifest says so, and its other rates count."""
+    run = _obedient_run()
+    fairtrial("runs", "export", run, "old.jsonl")
+    head, *lines = Path("old.jsonl").read_text().splitlines()
+    manifest = json.loads(head)
+    del manifest["run"]["config"]["utility"]
+    Path("old.jsonl").write_text("\n".join([json.dumps(manifest), *lines, ""]))
+    fairtrial("runs", "import", "old.jsonl", "--store", "sqlite:///old.db")
+    shown = fairtrial("show", run, "--store", "sqlite:///old.db")
+    assert "this run does not hold the utility unattacked: see its unattacked run" in shown.out, shown.err
+    gated = fairtrial("gate", run, "--claim", "attack_success<=0.05", "--store", "sqlite:///old.db")
+    assert gated.code == 1
+
+
+def _obedient_run(agent: str = "obedient") -> str:
     fairtrial(
-        "attack", "bank.evalset.json", "--agent", "attacked_agents:obedient", "--json", "run.json", "--goal", "call"
+        "attack", "bank.evalset.json", "--agent", f"attacked_agents:{agent}", "--json", "run.json", "--goal", "call"
     )
-    run = json.loads(Path("run.json").read_text())["run"]["id"]
-    done = fairtrial("gate", f"{run}@attacked", "--measure", "attack_success_v1", "--at-least", "0.05")
-    assert done.code in (1, 3)
-    assert "attack_success_v1 at most 0.05" in done.out
+    return str(json.loads(Path("run.json").read_text())["run"]["id"])
 
 
 def test_own_goals() -> None:

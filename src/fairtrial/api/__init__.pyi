@@ -163,6 +163,7 @@ from fairtrial.batch.executors import executor_for as executor_for
 from fairtrial.config.attempt_options import AttemptOptions as AttemptOptions
 from fairtrial.config.attempt_options import attempt_argument as attempt_argument
 from fairtrial.config.attempt_options import merge_attempts as merge_attempts
+from fairtrial.config.claim_options import read_claim as read_claim
 from fairtrial.config.criterion_options import threshold_option as threshold_option
 from fairtrial.config.option import Option as Option
 from fairtrial.config.option import Prepared as Prepared

@@ -97,7 +97,7 @@ def attack(
     fairtrial attack evals/ --agent shop.agent:reply
     fairtrial attack evals/ --agent shop.agent:reply --sample 300 --sarif attacks.sarif
     fairtrial attack evals/ --agent shop.agent:reply --from-run 20260102 --goal exfiltrate
-    fairtrial gate RUN@attacked --measure attack_success_v1 --at-least 0.05
+    fairtrial gate RUN --claim "attack_success<=0.05"
     """  # noqa: D301
     if list_attacks:
         for name, source in api.attack_sources().items():

@@ -6,6 +6,11 @@ from typing import Literal
 
 from fairtrial.records.record import Json, Record
 
+SUCCESS, REPORTED = "attack_success_v1", "attack_reported_v1"
+"""The criteria that decide attacks."""
+ATTACKED, HARMLESS = "attacked", "harmless"
+"""The variants of an eval set in an attack run."""
+
 GoalKind = Literal["call", "exfiltrate", "redirect", "suppress", "misinform", "exhaust"]
 AttackPlace = Literal["result", "agent", "document", "attachment", "user"]
 

@@ -23,14 +23,14 @@ from fairtrial.api.attacks.attack_candidates import (
 from fairtrial.api.attacks.attack_choice import AttackChoice, check_attacks
 from fairtrial.api.mutation.mutation_sources import judged_criteria
 from fairtrial.api.planning import Plan, new_run_id, now
-from fairtrial.api.run_parts.attack_rates import ATTACKED, HARMLESS, REPORTED, SUCCESS, UTILITY, utility
+from fairtrial.api.run_parts.attack_rates import UTILITY, utility
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError, spell
 from fairtrial.metrics.attacks.attack_goals import AttackReported, AttackSuccess
 from fairtrial.metrics.signature import signature
 from fairtrial.planned_case import PlannedCase
 from fairtrial.protocols import RefusesEnvironment
-from fairtrial.records.attack import AttackGoal, PlantedAttack
+from fairtrial.records.attack import ATTACKED, HARMLESS, REPORTED, SUCCESS, AttackGoal, PlantedAttack
 from fairtrial.records.case import EvalCase
 from fairtrial.records.keys import digest_bytes
 from fairtrial.records.record import Json

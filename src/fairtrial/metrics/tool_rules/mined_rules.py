@@ -28,7 +28,9 @@ from fairtrial.text.provenance import MADE_UP, trace_value
 
 MOST_RULES = 30
 LEAST_SUPPORT = 10
-"""The fewest cases that a rule must be about in passing conversations: fewer prove little."""
+"""The fewest passing conversations that a rule must be about: fewer prove little."""
+_LEAST_CASES = 5
+"""The fewest cases of these conversations: attempts at one case resemble each other."""
 _MOST_SOURCES = 4
 _MOST_ARGUMENTS = 2
 _LEAST_FITTED = 59
@@ -118,7 +120,7 @@ def _assess(
             cases.append(case)
     support = len(set(cases))
     is_order = rule.before is not None and not rule.before.needs_user
-    if support < (LEAST_SUPPORT if is_order else _LEAST_FITTED):
+    if len(cases) < LEAST_SUPPORT or support < (_LEAST_CASES if is_order else _LEAST_FITTED):
         return None
     matches = [decide(history, options) for history in failing]
     caught = frozenset(i for i, examined in enumerate(matches) if any(item.is_certain for item in examined.violations))
@@ -161,15 +163,18 @@ def _candidates(passing: Sequence[CallHistory]) -> Iterator[ToolRule]:
 def _orders(tools: Sequence[str], passing: Sequence[CallHistory]) -> Iterator[ToolRule]:
     for call in tools:
         own = [past for history in passing for past in history.find_calls(call)]
+        origins = {(past.place, id(past.history)): _origins(past) for past in own}
         for needs in (tool for tool in tools if tool != call):
             if not all(past.earlier(needs) for past in own):
                 continue
+            names = _shared_names(own, needs)
+            if not names and not all(needs in origins[past.place, id(past.history)] for past in own):
+                continue  # calls that share no value stand in this order by chance
             yield ToolRule(
                 id=f"{needs}_before_{call}",
                 rule=f"{needs} is called before {call}.",
                 before=OrderOptions(call=call, needs=needs),
             )
-            names = _shared_names(own, needs)
             for size in range(min(_MOST_ARGUMENTS, len(names)), 0, -1):
                 for same in combinations(names, size):
                     yield ToolRule(
@@ -177,6 +182,12 @@ def _orders(tools: Sequence[str], passing: Sequence[CallHistory]) -> Iterator[To
                         rule=f"{needs} is called before {call}, with the same {' and '.join(same)}.",
                         before=OrderOptions(call=call, needs=needs, same=same),
                     )
+
+
+def _origins(past: PastCall) -> set[str]:
+    """Return the sources of the values of a call."""
+    pieces = (piece for value in past.call.args.values() for piece in trace_value(value, past.sources()))
+    return {name for piece in pieces for name in piece.sources}
 
 
 def _shared_names(calls: Sequence[PastCall], needs: str) -> list[str]:

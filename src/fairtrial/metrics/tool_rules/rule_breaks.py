@@ -121,7 +121,7 @@ def _argument(options: Any, scene: Scene, random: Random) -> Invocations | None:
         if not options.field:
             own = _calls(scene.invocation, options.call)
             names = own[0].args if own else {}
-            all_arguments = [
+            all_arguments: list[dict[str, Json]] = [
                 {},
                 {_UNKNOWN_TEXT: _UNKNOWN_TEXT},
                 *(dict.fromkeys(names, value) for value in _WRONG_VALUES),
