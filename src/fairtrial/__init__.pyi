@@ -85,6 +85,7 @@ from fairtrial.metrics.rubrics import ToolUseRubrics as ToolUseRubrics
 from fairtrial.metrics.rubrics import TrajectoryRubrics as TrajectoryRubrics
 from fairtrial.metrics.conversation import TaskSuccess as TaskSuccess
 from fairtrial.metrics.conversation import ToolUseQuality as ToolUseQuality
+from fairtrial.metrics.consent import UserConsent as UserConsent
 from fairtrial.metrics.conversation import TrajectoryQuality as TrajectoryQuality
 from fairtrial.metrics.adaptive_quality import GeneralQuality as GeneralQuality
 from fairtrial.metrics.adaptive_quality import InstructionFollowing as InstructionFollowing
@@ -202,8 +203,9 @@ __all__ = [
     "SimulatorError", "SizePlan", "SkillTrigger", "Step", "Stopwatch", "StoreError", "Summary", "TaskSuccess",
     "TextQuality", "Thought", "TokenUsage", "ToolCall", "ToolCallCount", "ToolResult", "ToolRules",
     "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace", "TraceOptions", "TraceSelection", "TraceValue",
-    "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError", "UserSimulatorQuality", "VectorCache",
-    "Verdict", "WorkspaceChecks", "aevaluate", "ascore", "avalue", "calibrate", "case_history", "compare",
+    "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError", "UserConsent", "UserSimulatorQuality",
+    "VectorCache", "Verdict", "WorkspaceChecks", "aevaluate", "ascore", "avalue", "calibrate", "case_history",
+    "compare",
     "evaluate", "failure_changes", "failures", "find_duplicates", "flaky", "gate", "history", "iter_recordings",
     "load_eval_set", "load_recordings", "mutate", "open_run", "plan", "redact", "report_card", "route_call",
     "save_eval_set", "score", "score_batches", "select", "value",

@@ -16,6 +16,7 @@ from fairtrial.errors import CaseError
 from fairtrial.formats.recordings import line
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.model import NamedModel
+from fairtrial.metrics.consent import UserConsent
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
 from fairtrial.metrics.custom.instance_metric import InstanceMetric
 from fairtrial.metrics.custom.prompt_metric import PromptMetric
@@ -109,6 +110,7 @@ JUDGED: dict[str, tuple[Callable[[Judge], Metric], set[str]]] = {
     "multi_turn_task_success_v1": (TaskSuccess, {"user", "reply"}),
     "multi_turn_trajectory_quality_v1": (TrajectoryQuality, {"user", "reply"}),
     "multi_turn_tool_use_quality_v1": (ToolUseQuality, {"user", "args", "results"}),
+    "user_consent_v1": (UserConsent, {"user", "args"}),
     "prompt template of replies": (lambda judge: PromptMetric(judge, "Is {response} good?"), {"user", "reply"}),
     "prompt template of everything": (lambda judge: PromptMetric(judge, "Is {agent_data} good?"), set(PARTS)),
 }

@@ -36,7 +36,7 @@ def test_a_rule_of_the_policy_is_proposed(shared: Path) -> None:
 
 @pytest.mark.shared
 def test_proposed_rules_hold_in_dialogues_of_other_tasks(shared: Path) -> None:
-    """No passing dialogue of the other half of the tasks breaks a rule that one half proposes, in eight random halves."""
+    """No passing dialogue of the other half of the tasks breaks a rule that a half proposes, in eight halves."""
     recordings = _recordings(shared)
     tasks = sorted({_task(recording) for recording in recordings})
     proposed = 0

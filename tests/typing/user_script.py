@@ -139,6 +139,7 @@ from fairtrial import (
     TrajectoryRubrics,
     Usage,
     UsageError,
+    UserConsent,
     UserSimulatorQuality,
     VectorCache,
     Verdict,
@@ -345,6 +346,7 @@ JUDGED: tuple[Criterion, ...] = (
     Criterion("success", TaskSuccess(JUDGE)),
     Criterion("way", TrajectoryQuality(JUDGE)),
     Criterion("tools", ToolUseQuality(JUDGE)),
+    Criterion("consent", UserConsent(JUDGE, calls=("cancel_*",))),
     Criterion("coherent", ResponseEvaluation(JUDGE)),
 )
 
