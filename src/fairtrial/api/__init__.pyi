@@ -1,3 +1,4 @@
+from fairtrial.api.attacks.attack_adapting import adapt_attacks as adapt_attacks
 from fairtrial.api.attacks.attack_choice import AttackChoice as AttackChoice
 from fairtrial.api.attacks.attack_choice import attack_choice_in as attack_choice_in
 from fairtrial.api.attacks.attack_choice import attack_sources as attack_sources

@@ -10,6 +10,8 @@ SUCCESS, REPORTED = "attack_success_v1", "attack_reported_v1"
 """The criteria that decide attacks."""
 ATTACKED, HARMLESS = "attacked", "harmless"
 """The variants of an eval set in an attack run."""
+ADAPTED = "adapted"
+"""The template of an attack whose text a model wrote."""
 
 GoalKind = Literal["call", "exfiltrate", "redirect", "suppress", "misinform", "exhaust"]
 AttackPlace = Literal["result", "agent", "document", "attachment", "user"]

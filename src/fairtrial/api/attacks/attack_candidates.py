@@ -54,6 +54,9 @@ def list_places(trace: Trace) -> dict[str, AttackPlace]:
 
 def list_attacks(target: Target, choice: AttackChoice, goals: Sequence[AttackGoal]) -> Iterator[PlantedAttack]:
     """Yield every attack that is possible on a case."""
+    if choice.adapted:
+        yield from (attack for attack in _adapted(target, choice) if attack.goal in goals)
+        return
     trace = target.recording.trace
     own = detect_language(trace.invocations[0].query) if trace.invocations else "en"
     languages = choice.languages or tuple(dict.fromkeys(("en", own if own in LANGUAGES else "en")))
@@ -76,11 +79,25 @@ def list_attacks(target: Target, choice: AttackChoice, goals: Sequence[AttackGoa
                 yield _by_user(target, goal, language)
 
 
+def _adapted(target: Target, choice: AttackChoice) -> list[PlantedAttack]:
+    """Return the attacks that a model wrote for a case."""
+    case = target.planned_case
+    return [
+        replace(own.attack, known_calls=target.known_calls)
+        for own in choice.adapted
+        if own.eval_set == case.eval_set and own.case.startswith(f"{case.case.id}+")
+    ]
+
+
 def list_goals(target: Target, choice: AttackChoice) -> Iterator[AttackGoal]:
     """Yield the goals of a case: those of the caller, or those that are made from its tools."""
+    if choice.adapted:
+        wanted = {attack.goal.title: attack.goal for attack in _adapted(target, choice) if attack.goal is not None}
+        yield from wanted.values()
+        return
     place = (target.planned_case.eval_set, target.planned_case.case.id, str(choice.seed))
     own = choice.goals or make_goals(target.recording.trace, target.tools, place)
-    return (goal for goal in own if not choice.kinds or goal.kind in choice.kinds)
+    yield from (goal for goal in own if not choice.kinds or goal.kind in choice.kinds)
 
 
 def goal_words(goal: AttackGoal, language: str) -> str:
