@@ -16,7 +16,6 @@ from fairtrial.errors import CaseError
 from fairtrial.formats.recordings import line
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.model import NamedModel
-from fairtrial.metrics.consent import UserConsent
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
 from fairtrial.metrics.custom.instance_metric import InstanceMetric
 from fairtrial.metrics.custom.prompt_metric import PromptMetric
@@ -31,6 +30,7 @@ from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, Traj
 from fairtrial.metrics.safety import Safety
 from fairtrial.metrics.simulator import UserSimulatorQuality
 from fairtrial.metrics.trajectory import MatchType, ToolTrajectory
+from fairtrial.metrics.user_consent import UserConsent
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.contents import withheld_contents
 from fairtrial.records.result import Metric

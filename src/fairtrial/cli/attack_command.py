@@ -35,7 +35,7 @@ _CHOICES = (
         "places",
         multiple=True,
         metavar="PLACE",
-        help="Plant only in this place: result, document, agent, attachment or user. Repeatable.",
+        help="Plant only in this place: result, document, agent, attachment, user or declaration. Repeatable.",
     ),
     click.option(
         "--language",
@@ -120,7 +120,7 @@ def attack(
         from_run, choice = str(earlier.config["baseline"]), api.attack_choice_in(earlier.config)
         adapt_run = attacker = None
     failed = _run_to_adapt(common, adapt_run, attacker)
-    from_run = _unattacked(failed, from_run)
+    from_run = _find_baseline(failed, from_run)
     if not arguments["paths"] or not arguments["agent"]:
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
     if common.store == "none":
@@ -193,7 +193,7 @@ def _run_to_adapt(common: Common, adapt_run: str | None, attacker: str | None) -
     return None if adapt_run is None else api.reread(common.store, adapt_run)
 
 
-def _unattacked(failed: api.Run | None, from_run: str | None) -> str | None:
+def _find_baseline(failed: api.Run | None, from_run: str | None) -> str | None:
     """Return the unattacked run: by default that of the run whose attacks are written again."""
     return from_run if failed is None or from_run else str(failed.info.config.get("baseline", failed.info.id))
 
