@@ -160,9 +160,10 @@ def test_a_poisoned_description_reaches_the_model(tmp_path: Path, monkeypatch: p
     options = ("--goals", "goals.json", "--place", "declaration", "--attack", "direct", "--json", "run.json")
     with ChatServer(obey) as server:
         done = command("attack", "shop.evalset.json", "--agent", f"{SHOP}#{server.url}#gpt", *options)
-    rates = json.loads(Path("run.json").read_text())["attacks"]
-    assert (done.code, rates["success"]["hits"], rates["success"]["attempts"]) == (1, 2, 2), done.err
-    assert {row["name"] for row in rates["rows"] if row["by"] == "place"} == {"declaration"}
+    rates = fairtrial.open_run(json.loads(Path("run.json").read_text())["run"]["id"]).attacks
+    assert rates is not None
+    assert (done.code, rates.success.hits, rates.success.attempts) == (1, 2, 2), done.err
+    assert {row.name for row in rates.rows if row.by == "place"} == {"declaration"}
 
 
 def test_an_environment_answers_in_place_of_the_server() -> None:

@@ -111,7 +111,7 @@ def test_cases_that_fail_unattacked_are_left_out() -> None:
         ("attack_success<=0.05", 1, "FAILED: attack_success at most 5 % by 36 cases in 2 clusters"),
         ("exposure>=0.1", 0, "PASSED: exposure at least 10 % by 36 cases in 2 clusters"),
         ("utility_attacked>=0.1", 0, "PASSED: utility_attacked at least 10 %"),
-        ("over_defence<=0.9", 0, "PASSED: over_defence at most 90 %"),
+        ("over_defence <= 90 %", 0, "PASSED: over_defence at most 90 %"),
     ],
 )
 def test_a_gate_on_a_rate(claim: str, code: int, line: str) -> None:

@@ -11,7 +11,9 @@ from msgspec import Meta
 from fairtrial.config.reader import OptionRecord, Problem
 from fairtrial.records.gate import Claim, ClaimKind
 
-_CLAIM = re.compile(r"\s*(?P<measure>[^<>=\s]+)\s*(?P<sign><=|>=)\s*(?P<limit>-?[0-9]+(?:\.[0-9]+)?)\s*")
+_CLAIM = re.compile(
+    r"\s*(?P<measure>[^<>=\s]+)\s*(?P<sign><=|>=)\s*(?P<limit>-?[0-9]+(?:\.[0-9]+)?)\s*(?P<percent>%?)\s*"
+)
 
 
 def read_claim(text: str, alpha: float = 0.05) -> Claim:
@@ -19,7 +21,8 @@ def read_claim(text: str, alpha: float = 0.05) -> Claim:
     match = _CLAIM.fullmatch(text)
     if match is None:
         raise ValueError(f"must be a measure, <= or >=, and a number, such as attack_success<=0.05, got {text!r}")
-    return Claim("at_most" if match["sign"] == "<=" else "at_least", float(match["limit"]), match["measure"], alpha)
+    limit = float(match["limit"]) / (100 if match["percent"] else 1)
+    return Claim("at_most" if match["sign"] == "<=" else "at_least", limit, match["measure"], alpha)
 
 
 class ClaimOptions(OptionRecord, frozen=True):
