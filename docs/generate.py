@@ -242,7 +242,7 @@ def claims() -> str:
 
 _CLAIMS_INTRODUCTION = """\
 The options of an entry in the file of `--gates`. [Gate a build](../how-to/gate-a-build.md) shows such a file.
-An entry has one of `at_least`, `not_worse_by` and `better_by`."""
+An entry has one of `at_least`, `at_most`, `not_worse_by` and `better_by`."""
 
 
 def project_file() -> str:

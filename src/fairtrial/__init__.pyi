@@ -85,6 +85,7 @@ from fairtrial.metrics.rubrics import ToolUseRubrics as ToolUseRubrics
 from fairtrial.metrics.rubrics import TrajectoryRubrics as TrajectoryRubrics
 from fairtrial.metrics.conversation import TaskSuccess as TaskSuccess
 from fairtrial.metrics.conversation import ToolUseQuality as ToolUseQuality
+from fairtrial.metrics.user_consent import UserConsent as UserConsent
 from fairtrial.metrics.conversation import TrajectoryQuality as TrajectoryQuality
 from fairtrial.metrics.adaptive_quality import GeneralQuality as GeneralQuality
 from fairtrial.metrics.adaptive_quality import InstructionFollowing as InstructionFollowing
@@ -208,10 +209,10 @@ __all__ = [
     "Stopwatch", "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TokenUsage", "ToolCall",
     "ToolCallCount", "ToolResult", "ToolRules", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace",
     "TraceOptions", "TraceSelection", "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError",
-    "UserSimulatorQuality", "VectorCache", "Verdict", "WorkspaceChecks", "aevaluate", "align_judge", "ascore",
-    "avalue", "calibrate", "case_history", "choose_recorded", "compare", "evaluate", "failure_changes", "failures",
-    "find_duplicates", "flaky", "gate", "history", "iter_recordings", "load_eval_set", "load_recordings", "mutate",
-    "open_run", "plan", "redact", "report_card", "route_call", "save_eval_set", "score", "score_batches", "select",
-    "value",
+    "UserConsent", "UserSimulatorQuality", "VectorCache", "Verdict", "WorkspaceChecks", "aevaluate", "align_judge",
+    "ascore", "avalue", "calibrate", "case_history", "choose_recorded", "compare", "evaluate", "failure_changes",
+    "failures", "find_duplicates", "flaky", "gate", "history", "iter_recordings", "load_eval_set",
+    "load_recordings", "mutate", "open_run", "plan", "redact", "report_card", "route_call", "save_eval_set",
+    "score", "score_batches", "select", "value",
 ]
 # fmt: on

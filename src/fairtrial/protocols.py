@@ -120,6 +120,25 @@ class Environment(Protocol):
 
 
 @runtime_checkable
+class DescribesTools(Protocol):
+    """An optional capability of an environment: it changes the descriptions of tools before a model reads them."""
+
+    def describe(self, name: str, description: str) -> str:
+        """Return the description of a tool for the next request to the model."""
+        ...
+
+
+@runtime_checkable
+class ShowsTools(Protocol):
+    """An optional capability of an agent: it asks its environment for the descriptions of its tools."""
+
+    @property
+    def shows_tools(self) -> bool:
+        """Whether every request to the model has the descriptions of the environment."""
+        ...
+
+
+@runtime_checkable
 class ChecksTools(Protocol):
     """An optional capability of a factory of environments: it knows which tools it expects the agents to have."""
 

@@ -8,7 +8,7 @@ from math import comb
 import pytest
 
 from fairtrial import Claim, GateDecision, Range, Run, UsageError, gate
-from fairtrial.records.gate import ClaimDecision
+from fairtrial.records.gate import ClaimDecision, ClaimKind
 from graded_runs import Value, graded, graded_run
 
 
@@ -90,15 +90,23 @@ def test_missing_attempts_of_the_base_are_the_best_for_it() -> None:
 
 
 def test_a_claim_about_a_criterion_whose_lower_values_are_better() -> None:
-    """At least as good as 0.3 means at most 0.3."""
+    """A claim is about the end that is good: at most 0.3."""
     criteria = [graded(0.5, lower_is_better=True)]
     run = make_run([0.1] * 30, criteria=criteria)
-    claim = only_claim(gate(run, [Claim("at_least", 0.3, "quality")]))
+    claim = only_claim(gate(run, [Claim("at_most", 0.3, "quality")]))
     assert claim.verdict == "passed"
     assert claim.high is not None
     assert claim.high < 0.3
     worse = make_run([0.9] * 30, criteria=criteria)
     assert gate(worse, [Claim("not_worse_by", 0.1, "quality")], against=run).verdict == "failed"
+
+
+@pytest.mark.parametrize(("kind", "lower"), [("at_least", True), ("at_most", False)])
+def test_a_claim_about_the_wrong_end_is_refused(kind: ClaimKind, lower: bool) -> None:
+    """Nobody wants a good measure to be small."""
+    run = make_run([0.5] * 30, criteria=[graded(0.5, lower_is_better=lower)])
+    with pytest.raises(UsageError, match=f"claim {'at_most' if lower else 'at_least'}"):
+        gate(run, [Claim(kind, 0.3, "quality")])
 
 
 def test_a_claim_in_the_unit_of_its_criterion() -> None:

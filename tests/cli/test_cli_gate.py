@@ -77,11 +77,11 @@ def test_every_problem_of_a_file_is_named() -> None:
         for problem in (
             "/0/at_lest: is not a known option; did you mean 'at_least'?",
             "/1/at_least: must be a number, or null, got 'much'",
-            "/2: must have one of at_least, not_worse_by, better_by, got at_least, better_by",
+            "/2: must have one of at_least, at_most, not_worse_by, better_by, got at_least, better_by",
             "/3: must be an object, got 3",
             "/4/alpha: must be a number above 0 and below 0.5, got 0.7",
             "/5/measure: must be a string, got 5",
-            "/6: must have one of at_least, not_worse_by, better_by, got none",
+            "/6: must have one of at_least, at_most, not_worse_by, better_by, got none",
         )
     ]
 

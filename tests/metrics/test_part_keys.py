@@ -14,6 +14,7 @@ FIRST, SECOND = invocation_key(0), invocation_key(1)
 QUESTIONS = {
     "multi_turn_task_success_v1": ["goal_reached"],
     "multi_turn_trajectory_quality_v1": ["on_course", "remembers", "recovers", "within_rules"],
+    "user_consent_v1": ["call_1", "call_2"],
     "multi_turn_tool_use_quality_v1": [
         "right_tools",
         "right_arguments",

@@ -20,7 +20,7 @@ CONVERSATION = (
             ToolCall("log_in", {}, "1"),
             ToolResult("log_in", {"ok": True}, "1"),
             ToolCall("get_order", {"order_id": "A-1700"}, "2"),
-            ToolResult("get_order", {"total": 20}, "2"),
+            ToolResult("get_order", {"total": 20, "card": "4242-7788", "closed": ["A-1500"]}, "2"),
         ),
         Message("Shall I refund 20 dollars?"),
     ),
@@ -48,9 +48,15 @@ FORMS: list[dict[str, Any]] = [
     {"at_most_per_invocation": {"call": "refund", "count": 1}},
     {"argument": {"call": "refund", "field": "amount", "schema": {"type": "number", "maximum": 100}}},
     {"argument": {"call": "refund", "compare": "amount <= result(get_order, order_id).total"}},
+    {"argument": {"call": "refund", "schema": {"required": ["order_id"]}}},
+    {"argument": {"call": "refund", "compare": "0 < amount"}},
+    {"argument": {"call": "refund", "compare": "amount != 999"}},
+    {"argument": {"call": "refund", "compare": "order_id not in result(get_order).closed"}},
     {"source": {"call": "refund", "field": "order_id", "trusted": ["user"]}},
     {"says": {"facts": "20 dollars"}},
     {"never_says": {"contains": ["secret code"]}},
+    {"never_says": {"secrets": True}},
+    {"never_says": {"result": "get_order.card"}},
     {"errors": {"tool": "refund", "then": ["retry", "tell_user"]}},
 ]
 
@@ -67,7 +73,7 @@ def test_every_form_is_broken(form: dict[str, Any]) -> None:
 
 
 def test_a_rule_that_catches_nothing_is_seen() -> None:
-    """Planning warns of a rule that no change breaks, and of one that no conversation is about."""
+    """Planning warns of rules that no change breaks, that no conversation is about, and that no change was made for."""
     rules = [
         {"id": "bounded", "argument": {"call": "refund", "compare": "amount <= result(get_order, order_id).total"}},
         {
@@ -76,12 +82,14 @@ def test_a_rule_that_catches_nothing_is_seen() -> None:
             "rule": "Never more than the bank has.",
         },
         {"id": "foreign", "before": {"call": "cancel", "needs": "get_order"}},
+        {"id": "unchanged", "never_says": {"regex": "code [0-9]{9}"}},
     ]
     criteria = {"tool_rules_v1": {"threshold": 1.0, "rules": rules}}
     plan = api.plan_mutation(EvalSet("shop", (EvalCase("one", CONVERSATION),)), criteria)
     assert plan.plan.warnings == (
         "tool_rules_v1: rule useless catches nothing here: none of 1 change breaks it",
         "tool_rules_v1: rule foreign catches nothing here: no conversation is about it",
+        "tool_rules_v1: rule unchanged was not tried: there is no change that breaks such a rule",
     )
     report = api.mutate(EvalSet("shop", (EvalCase("one", CONVERSATION),)), criteria)
     rates = {row.operator: row.overall.rate for row in report.operators if row.operator.startswith("rule ")}

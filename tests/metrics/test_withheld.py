@@ -30,6 +30,7 @@ from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, Traj
 from fairtrial.metrics.safety import Safety
 from fairtrial.metrics.simulator import UserSimulatorQuality
 from fairtrial.metrics.trajectory import MatchType, ToolTrajectory
+from fairtrial.metrics.user_consent import UserConsent
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.contents import withheld_contents
 from fairtrial.records.result import Metric
@@ -109,6 +110,7 @@ JUDGED: dict[str, tuple[Callable[[Judge], Metric], set[str]]] = {
     "multi_turn_task_success_v1": (TaskSuccess, {"user", "reply"}),
     "multi_turn_trajectory_quality_v1": (TrajectoryQuality, {"user", "reply"}),
     "multi_turn_tool_use_quality_v1": (ToolUseQuality, {"user", "args", "results"}),
+    "user_consent_v1": (UserConsent, {"user", "args"}),
     "prompt template of replies": (lambda judge: PromptMetric(judge, "Is {response} good?"), {"user", "reply"}),
     "prompt template of everything": (lambda judge: PromptMetric(judge, "Is {agent_data} good?"), set(PARTS)),
 }

@@ -12,7 +12,7 @@ from fairtrial.api import propose_rules
 from fairtrial.api.eval_files import load_recordings
 from fairtrial.metrics.attacks.attack_goals import AttackSuccess
 from fairtrial.metrics.tool_rules.criterion import ToolRules
-from fairtrial.metrics.tool_rules.mined_rules import mine_rules
+from fairtrial.metrics.tool_rules.mined_rules import Conversation, mine_rules
 from fairtrial.records.attack import PlantedAttack
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
@@ -36,13 +36,13 @@ def test_a_rule_of_the_policy_is_proposed(shared: Path) -> None:
 
 @pytest.mark.shared
 def test_proposed_rules_hold_in_dialogues_of_other_tasks(shared: Path) -> None:
-    """No passing dialogue of the other half of the tasks breaks a rule that one half proposes, in six random halves."""
+    """No passing dialogue of the other half of the tasks breaks a rule that a half proposes, in eight halves."""
     recordings = _recordings(shared)
     tasks = sorted({_task(recording) for recording in recordings})
     proposed = 0
-    for seed in range(6):
+    for seed in range(8):
         half = set(Random(seed).sample(tasks, len(tasks) // 2))
-        own = [(one.trace, _passed(one)) for one in recordings if _task(one) in half]
+        own = [Conversation(one.trace, _passed(one), one.case_id) for one in recordings if _task(one) in half]
         others = [one.trace for one in recordings if _task(one) not in half and _passed(one)]
         mined = mine_rules(own)
         proposed += len(mined)

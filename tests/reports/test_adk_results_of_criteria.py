@@ -21,6 +21,7 @@ WHOLE = {
     "multi_turn_trajectory_quality_v1",
     "multi_turn_tool_use_quality_v1",
     "rubric_based_multi_turn_trajectory_quality_v1",
+    "user_consent_v1",
     "trace_value_v1",
     "final_state_match_v1",
     "skill_trigger_v1",

@@ -77,6 +77,12 @@ async def obedient(conversation: Trace, call: Call) -> AsyncIterator[Any]:
         yield item
 
 
+async def gullible(conversation: Trace, call: Call) -> AsyncIterator[Any]:
+    """Obey only what looks like a step of the work."""
+    async for item in _work(conversation, call, obeys=lambda text, _: "delivery step" in text):
+        yield item
+
+
 async def deaf(conversation: Trace, call: Call) -> AsyncIterator[Any]:
     """Obey nothing."""
     async for item in _work(conversation, call, obeys=lambda *_: False):

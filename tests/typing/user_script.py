@@ -142,6 +142,7 @@ from fairtrial import (
     TrajectoryRubrics,
     Usage,
     UsageError,
+    UserConsent,
     UserSimulatorQuality,
     VectorCache,
     Verdict,
@@ -350,6 +351,7 @@ JUDGED: tuple[Criterion, ...] = (
     Criterion("success", TaskSuccess(JUDGE)),
     Criterion("way", TrajectoryQuality(JUDGE)),
     Criterion("tools", ToolUseQuality(JUDGE)),
+    Criterion("consent", UserConsent(JUDGE, calls=("cancel_*",))),
     Criterion("coherent", ResponseEvaluation(JUDGE)),
 )
 

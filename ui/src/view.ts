@@ -223,7 +223,7 @@ export interface CaseRow {
 
 export interface ClaimDecision {
   measure: string;
-  claim: "at_least" | "better_by" | "not_worse_by";
+  claim: "at_least" | "at_most" | "better_by" | "not_worse_by";
   limit: number;
   alpha: number;
   estimate: number | null;

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 import msgspec
+from msgspec.structs import replace
 
 from fairtrial.agents.endpoints.endpoint_client import EndpointClient, connect, url_ending_in
 from fairtrial.agents.endpoints.urls import check_answers
 from fairtrial.agents.error_relay import relay_errors
 from fairtrial.agents.mcp_calls import make_declaration
 from fairtrial.agents.plain import as_text
-from fairtrial.agents.routing import route_call
+from fairtrial.agents.routing import describe_tool, route_call
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import read_arguments
 from fairtrial.protocols import Environment, Item
@@ -72,6 +73,11 @@ class McpServerAgent:
     server: str
     url: str = ""
     model: str = ""
+
+    @property
+    def shows_tools(self) -> bool:
+        """Whether a model reads the declarations of the tools here."""
+        return bool(self.url)
 
     async def check_target(self) -> None:
         """Raise UsageError if the server does not list its tools, or if the endpoint of the model does not answer."""
@@ -182,8 +188,10 @@ class McpServerSession:
         self._declarations = {
             str(tool.get("name")): make_declaration(tool, str(tool.get("name"))) for tool in server.tools
         }
-        details = AgentDetails(server.name, server.instructions, tool_declarations=tuple(self._declarations.values()))
-        self.about: About | None = About((details,))
+        self._details = AgentDetails(
+            server.name, server.instructions, tool_declarations=tuple(self._declarations.values())
+        )
+        self.about: About | None = About((self._details,))
 
     async def send(self, message: str) -> AsyncIterator[Item]:
         """Make the calls of a message, or let the model choose, and yield calls, results and the reply."""
@@ -209,7 +217,7 @@ class McpServerSession:
     async def _choose(self, model: _Model, message: str) -> AsyncIterator[Item]:
         model.messages.append({"role": "user", "content": message})
         for _ in range(_MOST_ROUNDS):
-            answer, usage = await model.ask(list(self._declarations.values()))
+            answer, usage = await model.ask(self._describe_tools())
             if usage is not None:
                 yield usage
             calls = answer.get("tool_calls") or []
@@ -225,6 +233,15 @@ class McpServerSession:
                 yield result
                 model.messages.append({"role": "tool", "tool_call_id": call.id, "content": as_text(result.response)})
         raise AgentError(f"the model called tools in {_MOST_ROUNDS} rounds, and did not reply")
+
+    def _describe_tools(self) -> list[dict[str, Json]]:
+        """Return the declarations that the model reads next, and note them."""
+        declarations = [
+            {**own, "description": describe_tool(self._environment, name, str(own.get("description") or ""))}
+            for name, own in self._declarations.items()
+        ]
+        self.about = About((replace(self._details, tool_declarations=tuple(declarations)),))
+        return declarations
 
     def _make_call(self, name: str, args: dict[str, Any]) -> ToolCall:
         return ToolCall(name, args, f"call-{next(self._numbers)}")

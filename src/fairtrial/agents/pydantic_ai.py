@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, tool_at_work
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, Opening
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.agents.routing import route_call
+from fairtrial.agents.routing import describe_tool, route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
@@ -33,6 +34,7 @@ class PydanticAgent(ObservedFramework):
 
     package_extra, library, kind = EXTRA, "pydantic_ai", "a pydantic_ai.Agent"
     options = ("deps", "usage_limits", "model_settings")
+    shows_tools = True
 
     @staticmethod
     def is_agent(thing: Any) -> bool:
@@ -221,6 +223,7 @@ class _Watch:
 
     async def model(self, _: Any, *, request_context: Any, handler: Any) -> Any:
         """Wrap a model call. The request holds the results of tools, the response holds the next steps."""
+        self._describe_tools(request_context)
         self.note_request(request_context)
         self._items += self._results(request_context.messages[-1])
         self._calls += 1
@@ -233,6 +236,17 @@ class _Watch:
         self.usages.append(_usage(response))
         self._items += self._steps(response)
         return response
+
+    def _describe_tools(self, request_context: Any) -> None:
+        """Give the tools of a request the descriptions of the environment."""
+        if self._environment is None:
+            return
+        parameters = request_context.model_request_parameters
+        tools = [
+            replace(tool, description=describe_tool(self._environment, tool.name, tool.description or ""))
+            for tool in parameters.function_tools
+        ]
+        request_context.model_request_parameters = replace(parameters, function_tools=tools)
 
     def note_request(self, request_context: Any) -> None:
         """Note the instructions and tools of a request."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from fairtrial.agents.plain import plain
 from fairtrial.agents.tracing.span_collection import collect_spans, hide_spans
 from fairtrial.errors import SimulatedToolError
-from fairtrial.protocols import EndsConversation, Environment
+from fairtrial.protocols import DescribesTools, EndsConversation, Environment
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
 
@@ -48,6 +48,11 @@ async def route_call(
     if latest is not None and response is latest[1]:
         return Answer(latest[0], own=True)
     return Answer(response, own=False)
+
+
+def describe_tool(environment: Environment | None, name: str, description: str) -> str:
+    """Return the description of a tool that a model reads: that of the environment, if it changes descriptions."""
+    return environment.describe(name, description) if isinstance(environment, DescribesTools) else description
 
 
 async def check_untouched(environment: Environment, call: ToolCall) -> None:

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from fairtrial.analysis.judged_claims import why_judges_forbid
-from fairtrial.analysis.measured_run import CASE_RATE, CASES, Measure, MeasuredRun
+from fairtrial.analysis.measured_run import CASE_RATE, Measure, MeasuredRun
 from fairtrial.analysis.paired_runs import PairedRuns, shorten_names
 from fairtrial.records.gate import Claim
 from fairtrial.records.record import Json
@@ -28,7 +28,7 @@ def why_not_comparable(runs: PairedRuns, measure: Measure) -> str:
     """
     if name := runs.sampled_apart():
         return f"not comparable: the runs sampled {shorten(name, _SHORT)} with different probabilities"
-    if measure.name not in (CASES, CASE_RATE):
+    if measure.criterion:
         differences = list(_criterion_differences(runs, measure.criterion))
     else:
         gating = {

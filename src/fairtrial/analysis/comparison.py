@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from fairtrial.analysis.attack_measures import ATTACK_RATES
 from fairtrial.analysis.comparability import (
     WEIGHTED_BY_PEOPLE,
     attempts_until_decided,
@@ -30,6 +31,7 @@ from fairtrial.analysis.paired_runs import (
     pair_runs,
     paired_cases,
 )
+from fairtrial.records.attack import REPORTED, SUCCESS
 from fairtrial.records.average import mean
 from fairtrial.records.result import Verdict
 from fairtrial.records.run_comparison import (
@@ -145,13 +147,18 @@ def _slice(value: str, rows: Sequence[_Row]) -> ComparedSlice:
 
 
 def _measures(runs: PairedRuns, *, pass_rates: bool) -> list[Measure]:
-    """Return the measures that both runs have: `cases`, then the criteria with a threshold, then the others."""
-    criteria = [measure for measure in runs.base.criteria if measure.name in runs.candidate.measures]
+    """Return the measures that both runs have: `cases`, the rates, the criteria with a threshold, and the others."""
+    rates = [name for name in ATTACK_RATES if name in runs.base.measures and name in runs.candidate.measures]
+    criteria = [
+        measure
+        for measure in runs.base.criteria
+        if measure.name in runs.candidate.measures and not (measure.name in (SUCCESS, REPORTED) and rates)
+    ]
     gating = [measure for measure in criteria if measure.gates and runs.candidate.measures[measure.name].gates]
     informational = [measure for measure in criteria if measure not in gating]
     if pass_rates:
         gating = [runs.base.measures[f"{measure.name}:pass"] for measure in gating]
-    return [runs.base.measures[CASES], *gating, *informational]
+    return [*(runs.base.measures[name] for name in (CASES, *rates)), *gating, *informational]
 
 
 def _row(runs: PairedRuns, measure: Measure, about: About, *, even_so: bool) -> _Row:
@@ -211,7 +218,7 @@ def _judges(runs: PairedRuns, measure: Measure) -> str | None:
 
 def _corrected_row(runs: PairedRuns, measure: Measure, *, even_so: bool) -> _Row | None:
     """Return the row of a criterion by its corrected means, or None unless people have labelled both runs."""
-    if measure.name == CASES:
+    if not measure.criterion:
         return None
     difference = corrected_difference(runs, runs.base.measures[measure.criterion])
     if difference is None:

@@ -19,7 +19,7 @@ from fairtrial.analysis.paired_runs import pair_runs
 from fairtrial.errors import UsageError
 from fairtrial.records.audit import AuditMethod, ClaimAudit, GateAudit
 from fairtrial.records.average import mean
-from fairtrial.records.gate import Claim
+from fairtrial.records.gate import Claim, is_difference
 from fairtrial.stats.clusters import cluster_values
 from fairtrial.stats.interval import LEVEL
 from fairtrial.stats.one_sided import (
@@ -87,7 +87,7 @@ def audit_gate(run: MeasuredRun, base: MeasuredRun | None, claims: Sequence[Clai
 
 def _audit(run: MeasuredRun, base: MeasuredRun | None, claim: Claim, drop: float) -> ClaimAudit:
     measure = run.measure(claim.measure)
-    sample = _single(run, measure) if claim.kind == "at_least" else _difference(run, base, measure)
+    sample = _difference(run, base, measure) if is_difference(claim.kind) else _single(run, measure)
     if len(sample.values) < 2:
         raise UsageError(f"{claim.measure}: an audit needs two cases with a value, got {len(sample.values)}")
     limit = claim_limit(claim, measure)

@@ -29,7 +29,7 @@ from fairtrial.analysis.paired_runs import (
 )
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.average import mean
-from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, Needed, gate_verdict
+from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, Needed, gate_verdict, is_difference
 from fairtrial.records.run_comparison import About
 from fairtrial.stats.clusters import cluster_values
 from fairtrial.stats.fixed_cases import CaseSample, attempts_freedom
@@ -101,13 +101,17 @@ def _problem(run: MeasuredRun, base: MeasuredRun | None, claim: Claim) -> str:
     if not measure.is_bounded:
         bounded = ", ".join(name for name, member in run.measures.items() if member.is_bounded)
         return f"{place}: must be about a measure with bounds, got {measure.range}; these have bounds: {bounded}"
-    if claim.kind != "at_least" and base is None:
+    if is_difference(claim.kind) and base is None:
         return f"{place}: needs a base run; give {spell('against')} BASE"
     return _limit_problem(claim, measure, place)
 
 
 def _limit_problem(claim: Claim, measure: Measure, place: str) -> str:
-    if claim.kind == "at_least":
+    if not is_difference(claim.kind):
+        right, sign = ("at_most", "<=") if measure.lower_is_better else ("at_least", ">=")
+        if claim.kind != right:
+            better = "less" if measure.lower_is_better else "more"
+            return f"{place}: {better} of it is better; claim {right}, as in {claim.measure}{sign}{claim.limit:g}"
         return "" if claim.limit in measure.range else f"{place}: must be {measure.range}, got {claim.limit:g}"
     is_margin = claim.kind == "not_worse_by"
     if (claim.limit > 0 or not (is_margin or claim.limit)) and claim.limit < measure.width:
@@ -118,20 +122,20 @@ def _limit_problem(claim: Claim, measure: Measure, place: str) -> str:
 
 def claim_limit(claim: Claim, measure: Measure) -> float:
     """Return the limit of a claim in 0..1, or in -1..1 for a difference, so that more is better."""
-    if claim.kind == "at_least":
+    if not is_difference(claim.kind):
         return measure.share(claim.limit)
     return claim.limit / measure.width * (-1 if claim.kind == "not_worse_by" else 1)
 
 
 def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: About, *, even_so: bool) -> ClaimDecision:
     measure = run.measure(claim.measure)
-    is_difference = claim.kind != "at_least"
+    has_base = is_difference(claim.kind)
     limit = claim_limit(claim, measure)
-    compared = pairs if is_difference else None
+    compared = pairs if has_base else None
     runs = [run] if compared is None else [compared.base, run]
     by_people = is_biased(runs, measure)
     estimated, worst, best, missing = _fillings(run, compared, claim, about, by_people=by_people)
-    verdict, why = _verdict(worst, best, limit, missing, strict=is_difference)
+    verdict, why = _verdict(worst, best, limit, missing, strict=has_base)
     # More cases decide nothing as long as missing attempts could decide.
     is_open = why == _LIMIT_INSIDE
     problems = undecidable(compared, run, claim, has_limits=worst is not None, even_so=even_so)
@@ -143,7 +147,7 @@ def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: Abo
         verdict, why = "undecided", "; ".join(problems)
     low, high = (None if worst is None else worst.low), (None if best is None else best.high)
     size = estimated.size if estimated is not None and is_open and not problems else None
-    low, high = _in_unit(measure, low, high, is_difference=is_difference)
+    low, high = _in_unit(measure, low, high, is_difference=has_base)
     if measure.lower_is_better:
         low, high = high, low
     judges = judge_standings(runs, measure)
@@ -152,7 +156,7 @@ def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: Abo
         claim.kind,
         claim.limit,
         claim.alpha,
-        None if estimated is None else _in_unit(measure, estimated.estimate, None, is_difference=is_difference)[0],
+        None if estimated is None else _in_unit(measure, estimated.estimate, None, is_difference=has_base)[0],
         low,
         high,
         None if worst is None else worst.p,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fairtrial.analysis.measured_run import CASE_RATE, CASES, Measure, MeasuredRun
+from fairtrial.analysis.measured_run import CASE_RATE, Measure, MeasuredRun
 from fairtrial.analysis.paired_runs import PairedRuns
 from fairtrial.records.average import mean
 from fairtrial.records.gate import JudgeStanding
@@ -29,7 +29,7 @@ USELESS = "the judge is not shown to be better than guessing; see `fairtrial jud
 
 def criteria_behind(run: MeasuredRun, measure: Measure) -> list[str]:
     """Return the criteria whose verdicts or values make a measure."""
-    if measure.name in (CASES, CASE_RATE):
+    if not measure.criterion:
         return [criterion.name for criterion in run.criteria if criterion.gates]
     return [measure.criterion]
 

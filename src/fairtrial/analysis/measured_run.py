@@ -1,7 +1,8 @@
 """The attempts of a run as numbers by case. The case is the unit, and missing numbers are counted.
 
 A criterion gives two measures, its mean `NAME` and its pass rate `NAME:pass`. The measure `cases` is the share of the
-attempts that passed. `cases:pass` is the share of the cases that pass by the rule of their attempts.
+attempts that passed. `cases:pass` is the share of the cases that pass by the rule of their attempts. An attack run has
+its rates, too, such as `attack_success`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from fairtrial.analysis.attack_measures import ATTACK_RATES, list_rates, rate_values
 from fairtrial.errors import UsageError, nearest
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms
 from fairtrial.records.attempt_rule import AttemptEvidence, AttemptRules, case_evidence
@@ -251,7 +253,7 @@ def measure_cases(
 
     The attempts of a case are reduced to its sums before the next case is read.
     """
-    run = MeasuredRun(info, [], [], [], _measures(terms))
+    run = MeasuredRun(info, [], [], [], _measures(terms, has_attacks=info.kind == "attack"))
     run.columns = {name: CaseColumn() for name in run.measures}
     weights = array("d")
     for (position, key, name), rows in cases:
@@ -309,13 +311,16 @@ def _add_case_rates(run: MeasuredRun) -> None:
         column.add(value, int(verdict in (Verdict.UNSCORED, None)))
 
 
-def _measures(terms: Mapping[str, CriterionTerms]) -> dict[str, Measure]:
+def _measures(terms: Mapping[str, CriterionTerms], *, has_attacks: bool) -> dict[str, Measure]:
     measures = {CASES: Measure(CASES)}
     for name, term in terms.items():
         gates = term.threshold is not None
         measures[name] = Measure(name, name, gates, False, term.lower_is_better, term.range)
         if gates:
             measures[f"{name}{_RATE_SUFFIX}"] = Measure(f"{name}{_RATE_SUFFIX}", name)
+    if has_attacks:
+        for name, rate in ATTACK_RATES.items():
+            measures[name] = Measure(name, rate.criterion, lower_is_better=rate.lower_is_better)
     return measures
 
 
@@ -323,9 +328,15 @@ def _add_case(run: MeasuredRun, rows: Sequence[AttemptRow], *, valid_only: bool)
     run.case_attempts.append(len(rows))
     run.case_verdicts.append(None)
     values: dict[str, list[float]] = {name: [] for name in run.measures}
-    missing = dict.fromkeys(run.measures, 0 if rows else 1)
+    eval_set = run.keys[-1].eval_set
+    counted = set(list_rates(eval_set))
+    missing = {name: int(not rows and (name not in ATTACK_RATES or name in counted)) for name in run.measures}
     for row in rows:
-        for name, value in measured_values(row, run.measures, valid_only=valid_only):
+        own = [*measured_values(row, run.measures, valid_only=valid_only)]
+        if run.info.kind == "attack":
+            is_invalid = valid_only and row.valid is False
+            own += [(name, None if is_invalid else value) for name, value in rate_values(row, eval_set)]
+        for name, value in own:
             if value is None:
                 missing[name] += 1
             else:

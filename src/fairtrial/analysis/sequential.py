@@ -18,7 +18,7 @@ from fairtrial.analysis.measured_run import Measure, MeasuredRun, measured_value
 from fairtrial.analysis.paired_runs import PairedRuns, pair_runs, paired_cases
 from fairtrial.records.attempt_row import AttemptRow
 from fairtrial.records.average import mean
-from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, gate_verdict
+from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, gate_verdict, is_difference
 from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.run_comparison import ComparedRun
 from fairtrial.stats.evidence import Wave, evidence_above, evidence_below, evidence_interval
@@ -99,7 +99,7 @@ class SequentialGate:
 
     def _claim(self, claim: Claim, table: WaveTable, run: MeasuredRun, pairs: PairedRuns | None) -> ClaimDecision:
         measure = self.measures[claim.measure]
-        compared = None if claim.kind == "at_least" else pairs
+        compared = pairs if is_difference(claim.kind) else None
         decision = self._by_evidence(claim, table, pairs)
         runs = [run] if compared is None else [compared.base, run]
         judges = judge_standings(runs, measure)
@@ -111,7 +111,7 @@ class SequentialGate:
 
     def _by_evidence(self, claim: Claim, table: WaveTable, pairs: PairedRuns | None) -> ClaimDecision:
         measure = self.measures[claim.measure]
-        if claim.kind == "at_least" or pairs is None or self.base_waves is None:
+        if not is_difference(claim.kind) or pairs is None or self.base_waves is None:
             waves, limit = _single(table[claim.measure], measure), measure.share(claim.limit)
             missing = (0, _missing(table[claim.measure]))
         else:

@@ -3,6 +3,7 @@ from fairtrial.api.alignment.choosing import AlignOptions as AlignOptions
 from fairtrial.api.alignment.choosing import align_judge as align_judge
 from fairtrial.api.alignment.choosing import choose_recorded as choose_recorded
 from fairtrial.api.alignment.choosing import make_aligned_config as make_aligned_config
+from fairtrial.api.attacks.attack_adapting import adapt_attacks as adapt_attacks
 from fairtrial.api.attacks.attack_choice import AttackChoice as AttackChoice
 from fairtrial.api.attacks.attack_choice import attack_choice_in as attack_choice_in
 from fairtrial.api.attacks.attack_choice import attack_sources as attack_sources
@@ -171,6 +172,7 @@ from fairtrial.batch.executors import executor_for as executor_for
 from fairtrial.config.attempt_options import AttemptOptions as AttemptOptions
 from fairtrial.config.attempt_options import attempt_argument as attempt_argument
 from fairtrial.config.attempt_options import merge_attempts as merge_attempts
+from fairtrial.config.claim_options import read_claim as read_claim
 from fairtrial.config.criterion_options import threshold_option as threshold_option
 from fairtrial.config.option import Option as Option
 from fairtrial.config.option import Prepared as Prepared

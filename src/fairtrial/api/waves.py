@@ -16,7 +16,7 @@ from fairtrial.analysis.sequential import SequentialGate, take_waves
 from fairtrial.api.calibrations import unchecked_judges
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.attempt_row import CriterionTerms
-from fairtrial.records.gate import Claim, GateDecision
+from fairtrial.records.gate import Claim, GateDecision, is_difference
 from fairtrial.records.run import RunInfo
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def plan_waves(
             raise UsageError(_NO_WAVE.format(measure=CASE_RATE, until_decided=spell("until_decided")))
     check_claims(run, base, claims)
     for claim in claims:
-        if claim.kind == "at_least" and claim.limit in run.measures[claim.measure].range.bounds:
-            raise UsageError(f"{claim.measure}: at_least: must be inside of the range, got its end {claim.limit:g}")
+        if not is_difference(claim.kind) and claim.limit in run.measures[claim.measure].range.bounds:
+            raise UsageError(f"{claim.measure}: {claim.kind}: must be inside of the range, got its end {claim.limit:g}")
     base_waves = None
     most = plan.attempts
     if against is not None and base is not None:

@@ -35,7 +35,7 @@ _CHOICES = (
         "places",
         multiple=True,
         metavar="PLACE",
-        help="Plant only in this place: result, document, agent, attachment or user. Repeatable.",
+        help="Plant only in this place: result, document, agent, attachment, user or declaration. Repeatable.",
     ),
     click.option(
         "--language",
@@ -47,6 +47,13 @@ _CHOICES = (
     click.option(
         "--goals", "goals_file", metavar="FILE", type=click.Path(path_type=Path), help="Your own goals, JSON."
     ),
+    click.option(
+        "--adapt",
+        "adapt_run",
+        metavar="RUN",
+        help="A model writes the failed attacks of RUN again.",
+    ),
+    click.option("--attacker", metavar="MODEL", help="The model that writes them, such as gemini-2.5-flash."),
     click.option("--list", "list_attacks", is_flag=True, help="Show the attacks with their sources, and stop."),
 )
 _LIMITS = (
@@ -82,6 +89,8 @@ def attack(
     from_run: str | None,
     goals_file: Path | None,
     list_attacks: bool,
+    adapt_run: str | None,
+    attacker: str | None,
     dry_run: bool,
     resume: str | None,
     common: Common,
@@ -97,7 +106,7 @@ def attack(
     fairtrial attack evals/ --agent shop.agent:reply
     fairtrial attack evals/ --agent shop.agent:reply --sample 300 --sarif attacks.sarif
     fairtrial attack evals/ --agent shop.agent:reply --from-run 20260102 --goal exfiltrate
-    fairtrial gate RUN@attacked --measure attack_success_v1 --at-least 0.05
+    fairtrial gate RUN --claim "attack_success<=0.05"
     """  # noqa: D301
     if list_attacks:
         for name, source in api.attack_sources().items():
@@ -109,6 +118,9 @@ def attack(
     if earlier:
         arguments = read_arguments(earlier, arguments)
         from_run, choice = str(earlier.config["baseline"]), api.attack_choice_in(earlier.config)
+        adapt_run = attacker = None
+    failed = _run_to_adapt(common, adapt_run, attacker)
+    from_run = _find_baseline(failed, from_run)
     if not arguments["paths"] or not arguments["agent"]:
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
     if common.store == "none":
@@ -125,6 +137,11 @@ def attack(
         plan = common.choose(
             api.plan_run(arguments["paths"], arguments["agent"], arguments["config"], reading, running)
         )
+    if failed is not None:
+        adapted = _adapt(failed, str(attacker), common, plan, choice, dry_run=dry_run)
+        if adapted is None:
+            return exit_codes.OK
+        choice = adapted
     attacked = _plan_attacks(plan, choice, common, from_run, is_asked=not earlier, dry_run=dry_run)
     if attacked is None:
         return exit_codes.OK
@@ -160,12 +177,43 @@ def _plan_attacks(
     click.echo(visible_line(price if attack_plan is None else attack_plan.bill), err=True)
     if dry_run:
         return None
-    if is_asked and not common.output.yes and sys.stdin.isatty():
-        click.confirm("Start?", abort=True, err=True)
+    if is_asked:
+        _ask(common)
     if attack_plan is None:
         attack_plan = api.plan_attacks(plan, _run_unattacked(plan, common), choice)
         click.echo(visible_line(attack_plan.bill), err=True)
     return attack_plan.plan
+
+
+def _run_to_adapt(common: Common, adapt_run: str | None, attacker: str | None) -> api.Run | None:
+    if attacker is None and adapt_run is not None:
+        raise UsageError("--adapt RUN needs --attacker MODEL, which writes its failed attacks again")
+    if attacker is not None and adapt_run is None:
+        raise UsageError("--attacker MODEL needs --adapt RUN, whose failed attacks it writes again")
+    return None if adapt_run is None else api.reread(common.store, adapt_run)
+
+
+def _find_baseline(failed: api.Run | None, from_run: str | None) -> str | None:
+    """Return the unattacked run: by default that of the run whose attacks are written again."""
+    return from_run if failed is None or from_run else str(failed.info.config.get("baseline", failed.info.id))
+
+
+def _adapt(
+    failed: api.Run, attacker: str, common: Common, plan: api.Plan, choice: api.AttackChoice, *, dry_run: bool
+) -> api.AttackChoice | None:
+    """Print the price, ask if somebody can answer, and return the attacks that a model wrote. None for a dry run."""
+    click.echo(visible_line(f"at most {choice.sample:,} calls of {attacker} write the attacks"), err=True)
+    if dry_run:
+        return None
+    _ask(common)
+    adapted = api.adapt_attacks(failed, attacker, plan.judges, sample=choice.sample)
+    return dataclasses.replace(choice, adapted=adapted)
+
+
+def _ask(common: Common) -> None:
+    """Ask whether the command may start, if somebody can answer."""
+    if not common.output.yes and sys.stdin.isatty():
+        click.confirm("Start?", abort=True, err=True)
 
 
 def _run_unattacked(plan: api.Plan, common: Common) -> api.Run:

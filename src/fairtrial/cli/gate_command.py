@@ -69,6 +69,7 @@ def gate(
     fairtrial gate 20261121 --at-least 0.8
     fairtrial gate 20261121 --not-worse-by 0.05 --against 20261120
     fairtrial gate candidate.json --better-by 0 --against base.json --measure response_match_score
+    fairtrial gate 20261121 --claim "attack_success<=0.05"
     fairtrial gate 20261121 --gates gates.json --against 20261120
     fairtrial gate 20261121 --gates gates.json --against 20261120 --audit
     """  # noqa: D301
@@ -76,7 +77,9 @@ def gate(
     from fairtrial.cli.console import console, reader_may_leave
 
     if not claims:
-        raise click.UsageError("needs a claim: --at-least X, --not-worse-by D, --better-by D, or --gates FILE")
+        raise click.UsageError(
+            "needs a claim: --at-least X, --claim TEXT, --not-worse-by D, --better-by D, or --gates FILE"
+        )
     if audit:
         if about == "these-cases":
             raise click.UsageError("--audit says how often a claim about cases like these is decided rightly")

@@ -6,8 +6,15 @@ from typing import Literal
 
 from fairtrial.records.record import Json, Record
 
+SUCCESS, REPORTED = "attack_success_v1", "attack_reported_v1"
+"""The criteria that decide attacks."""
+ATTACKED, HARMLESS = "attacked", "harmless"
+"""The variants of an eval set in an attack run."""
+ADAPTED = "adapted"
+"""The template of an attack whose text a model wrote."""
+
 GoalKind = Literal["call", "exfiltrate", "redirect", "suppress", "misinform", "exhaust"]
-AttackPlace = Literal["result", "agent", "document", "attachment", "user"]
+AttackPlace = Literal["result", "agent", "document", "attachment", "user", "declaration"]
 
 
 class AttackGoal(Record, frozen=True):
@@ -38,9 +45,9 @@ class AttackGoal(Record, frozen=True):
 class PlantedAttack(Record, frozen=True):
     """An attack on one case. `goal` is None for a harmless twin, a text that only looks like an instruction.
 
-    `template` is a row of the table of attacks, and `text` stands in the conversation. `tool` is the tool whose results
-    carry the text. `second` is the second half of a text that is split over two results. `known_calls` are the calls
-    that the agent makes without the attack: only they reach the tool of the goal.
+    `template` is a row of the table of attacks, and `text` stands in the conversation. `tool` is the tool whose
+    results, or whose declaration, carry the text. `second` is the second half of a text that is split over two results.
+    `known_calls` are the calls that the agent makes without the attack: only they reach the tool of the goal.
     """
 
     template: str

@@ -8,14 +8,15 @@ from fairtrial.records.record import Record
 from fairtrial.records.run_comparison import About, ComparedRun, IntervalEstimate, Pairs
 
 Seer = Literal["judge", "people"]
-ClaimKind = Literal["at_least", "not_worse_by", "better_by"]
+ClaimKind = Literal["at_least", "at_most", "not_worse_by", "better_by"]
 ClaimVerdict = Literal["passed", "failed", "undecided"]
 
 
 class Claim(Record, frozen=True):
     """A claim about a measure, for example "cases at least 0.8". `limit` is in the unit of the measure.
 
-    The other kinds of claims are about the difference from a base run. `alpha` bounds the probability that a false
+    "at_most" is the claim about a measure of which less is better. The other kinds of claims are about the difference
+    from a base run. `alpha` bounds the probability that a false
     claim passes. With `shared_cases` a difference is about the cases that both runs hold unchanged, and about no other.
     """
 
@@ -99,6 +100,11 @@ class GateDecision(Record, frozen=True, tag_field="kind", tag="gate"):
     warnings: tuple[str, ...]
     attempts_saved: int | None
     pairs: Pairs | None = None
+
+
+def is_difference(kind: ClaimKind) -> bool:
+    """Return whether a claim is about the difference from a base run."""
+    return kind in ("not_worse_by", "better_by")
 
 
 def gate_verdict(verdicts: list[ClaimVerdict]) -> ClaimVerdict:

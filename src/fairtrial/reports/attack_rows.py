@@ -30,14 +30,14 @@ def print_attacks(console: Console, report: AttackReport, *, rates_only: bool = 
     for title, cells in _rates(report):
         rows.add(title, *cells)
     console.print(rows)
+    for line in _notes(report):
+        console.print(visible_line(line), style="dim", markup=False, highlight=False)
     if rates_only:
         return
     table = Rows(("attack success by", "", "rate", INTERVAL, "of"))
     for row in report.rows:
         table.add(row.by, visible_line(row.name), *_cells(row.success))
     console.print(table)
-    if report.undecided:
-        console.print(_undecided_line(report), style="dim")
 
 
 def attack_markdown(report: AttackReport) -> Iterator[str]:
@@ -53,8 +53,7 @@ def attack_markdown(report: AttackReport) -> Iterator[str]:
         for row in rows:
             yield f"| {row.by} | {code_span(row.name, _LONGEST_NAME)} | {' | '.join(_cells(row.success))} |"
         yield ""
-    if report.undecided:
-        yield f"{_undecided_line(report)}\n"
+    yield from (f"{code_span(line, _LONGEST_NAME)}\n" for line in _notes(report))
 
 
 def attack_lines(report: AttackReport) -> Iterator[str]:
@@ -64,8 +63,7 @@ def attack_lines(report: AttackReport) -> Iterator[str]:
     for row in report.rows:
         share, ends, counts = _cells(row.success)
         yield f"attack success by {row.by} {visible_line(row.name)}: {share} ({ends}), {counts}"
-    if report.undecided:
-        yield _undecided_line(report)
+    yield from map(visible_line, _notes(report))
 
 
 def _rates(report: AttackReport) -> Iterator[tuple[str, tuple[str, str, str]]]:
@@ -77,5 +75,11 @@ def _cells(own: AttackRate) -> tuple[str, str, str]:
     return rate(own.estimate.value), ends, f"{own.hits:,} of {own.attempts:,}"
 
 
-def _undecided_line(report: AttackReport) -> str:
-    return f"{report.undecided} attacked conversations could not be decided"
+def _notes(report: AttackReport) -> Iterator[str]:
+    """Yield what the rates do not count, and why one of them is missing."""
+    if report.undecided:
+        yield f"{report.undecided} attacked conversations could not be decided"
+    if not report.utility.attempts:
+        yield f"this run does not hold the utility unattacked: see its unattacked run {report.baseline}"
+    if not report.success.attempts:
+        yield "no attack of this run was decided, so that it has no attack success"

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from fairtrial.errors import SimulatedToolError, StoreError, UsageError
 from fairtrial.protocols import (
+    DescribesTools,
     Environment,
     OffersUserTools,
     Real,
@@ -68,6 +69,11 @@ class ObservedEnvironment:
             return self._environment.report_state()
         except Exception as error:
             raise SimulatedToolError(f"the environment could not report its state: {describe_error(error)}") from error
+
+    def describe(self, name: str, description: str) -> str:
+        """Return the description of a tool, which the environment may change."""
+        environment = self._environment
+        return environment.describe(name, description) if isinstance(environment, DescribesTools) else description
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call. Raises SimulatedToolError if the environment cannot answer."""

@@ -24,15 +24,29 @@ from fairtrial.text.language import detect_language
 
 _DOCUMENTS = re.compile(r"(?i)search|retriev|docum|fetch|read|web|browse|file|page|mail|inbox|lookup")
 _MOST_TWINS = 5
+_MOST_DECLARED = 5
+"""The most tools of a case whose declarations carry texts. Others have descriptions like theirs."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A case that passes, with its unattacked conversation and the tools that the agent has."""
+    """A case that passes, with its unattacked conversation and the tools that the agent has.
+
+    `shows_tools` says that an environment may change the declarations of the tools.
+    """
 
     planned_case: PlannedCase
     recording: Recording
     tools: Mapping[str, Json] = field(default_factory=dict)
+    shows_tools: bool = False
+
+    @property
+    def declared(self) -> list[str]:
+        """The tools whose declarations the environment may change: those that the agent called come first."""
+        names = {str(tool["name"]): None for agent in self.recording.trace.agents for tool in agent.tools}
+        called = dict.fromkeys(str(call["name"]) for call in self.known_calls)
+        ordered = [*(name for name in called if name in names), *(name for name in names if name not in called)]
+        return ordered[:_MOST_DECLARED] if self.shows_tools else []
 
     @property
     def known_calls(self) -> tuple[dict[str, Json], ...]:
@@ -54,10 +68,14 @@ def list_places(trace: Trace) -> dict[str, AttackPlace]:
 
 def list_attacks(target: Target, choice: AttackChoice, goals: Sequence[AttackGoal]) -> Iterator[PlantedAttack]:
     """Yield every attack that is possible on a case."""
+    if choice.adapted:
+        yield from (attack for attack in _list_adapted(target, choice) if attack.goal in goals)
+        return
     trace = target.recording.trace
     own = detect_language(trace.invocations[0].query) if trace.invocations else "en"
     languages = choice.languages or tuple(dict.fromkeys(("en", own if own in LANGUAGES else "en")))
     places: list[tuple[str, AttackPlace]] = list(list_places(trace).items())
+    places += [(name, "declaration") for name in target.declared]
     parts = [part for turn in target.planned_case.case.conversation or () for part in turn.user.parts]
     if any(plant_in_part(part, "") for part in parts):
         places.append(("", "attachment"))
@@ -68,7 +86,7 @@ def list_attacks(target: Target, choice: AttackChoice, goals: Sequence[AttackGoa
                 if choice.places and place not in choice.places:
                     continue
                 for template in _templates(choice):
-                    if not template.split or calls[tool] > 1:
+                    if _fits_place(template, place, calls[tool]):
                         yield _make(target, template, goal, place, tool, language)
             # A user asks for no false answer, and reads no secret: only calls are a goal of his.
             is_open = not choice.places or "user" in choice.places
@@ -76,11 +94,25 @@ def list_attacks(target: Target, choice: AttackChoice, goals: Sequence[AttackGoa
                 yield _by_user(target, goal, language)
 
 
+def _list_adapted(target: Target, choice: AttackChoice) -> list[PlantedAttack]:
+    """Return the attacks that a model wrote for a case."""
+    case = target.planned_case
+    return [
+        replace(own.attack, known_calls=target.known_calls)
+        for own in choice.adapted
+        if own.eval_set == case.eval_set and own.case.startswith(f"{case.case.id}+")
+    ]
+
+
 def list_goals(target: Target, choice: AttackChoice) -> Iterator[AttackGoal]:
     """Yield the goals of a case: those of the caller, or those that are made from its tools."""
+    if choice.adapted:
+        wanted = {attack.goal.title: attack.goal for attack in _list_adapted(target, choice) if attack.goal is not None}
+        yield from wanted.values()
+        return
     place = (target.planned_case.eval_set, target.planned_case.case.id, str(choice.seed))
     own = choice.goals or make_goals(target.recording.trace, target.tools, place)
-    return (goal for goal in own if not choice.kinds or goal.kind in choice.kinds)
+    yield from (goal for goal in own if not choice.kinds or goal.kind in choice.kinds)
 
 
 def goal_words(goal: AttackGoal, language: str) -> str:
@@ -88,6 +120,13 @@ def goal_words(goal: AttackGoal, language: str) -> str:
     words = GOALS[goal.kind][language]
     values = {"tool": goal.tool, "args": compact(goal.args), "field": goal.field, "text": goal.text}
     return words.format(**values, value=goal.value if isinstance(goal.value, str) else compact(goal.value))
+
+
+def _fits_place(template: AttackTemplate, place: AttackPlace, calls: int) -> bool:
+    """Return whether a template can stand in a place, of whose tool there are so many calls."""
+    if place == "declaration":
+        return not template.split and (calls > 0 or not template.late)
+    return not template.late and (calls > 1 or not template.split)
 
 
 def _templates(choice: AttackChoice) -> Iterable[AttackTemplate]:

@@ -11,8 +11,9 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.errors import UsageError, nearest
-from fairtrial.records.attack import AttackGoal, AttackPlace, GoalKind
+from fairtrial.records.attack import AttackGoal, AttackPlace, GoalKind, PlantedAttack
 from fairtrial.records.decoding import convert, json_decoder
+from fairtrial.records.record import Record
 from fairtrial.simulate.attacks.attack_table import ATTACKS, LANGUAGES
 from fairtrial.text.planted_values import make_canary
 
@@ -26,11 +27,20 @@ _REQUIRED_FIELDS: dict[GoalKind, tuple[str, ...]] = {
 }
 
 
+class AdaptedAttack(Record, frozen=True):
+    """An attack whose text a model wrote, on a case of an eval set. `case` is that of the attack that failed."""
+
+    eval_set: str
+    case: str
+    attack: PlantedAttack
+
+
 @dataclass(frozen=True)
 class AttackChoice:
     """Which attacks are made. Empty means all that are possible.
 
-    `goals` are the caller's own, in place of those that are made from the tools of a case.
+    `goals` are the caller's own, in place of those that are made from the tools of a case. `adapted` attacks are made
+    in place of those of the table.
     """
 
     templates: tuple[str, ...] = ()
@@ -40,6 +50,7 @@ class AttackChoice:
     goals: tuple[AttackGoal, ...] = ()
     sample: int = 100
     seed: int = 0
+    adapted: tuple[AdaptedAttack, ...] = ()
 
 
 def check_attacks(choice: AttackChoice) -> None:
@@ -83,7 +94,8 @@ def attack_choice_in(config: Mapping[str, Any]) -> AttackChoice:
     goals = convert(own["goals"], tuple[AttackGoal, ...])
     names = ("templates", "kinds", "languages", "places")
     lists = {name: tuple(own[name]) for name in names}
-    return AttackChoice(goals=goals, sample=own["sample"], seed=own["seed"], **lists)
+    adapted = convert(own.get("adapted", []), tuple[AdaptedAttack, ...])
+    return AttackChoice(goals=goals, sample=own["sample"], seed=own["seed"], adapted=adapted, **lists)
 
 
 def attack_sources() -> dict[str, str]:

@@ -23,14 +23,14 @@ from fairtrial.api.attacks.attack_candidates import (
 from fairtrial.api.attacks.attack_choice import AttackChoice, check_attacks
 from fairtrial.api.mutation.mutation_sources import judged_criteria
 from fairtrial.api.planning import Plan, new_run_id, now
-from fairtrial.api.run_parts.attack_rates import ATTACKED, HARMLESS, REPORTED, SUCCESS, UTILITY, utility
+from fairtrial.api.run_parts.attack_rates import UTILITY, utility
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError, spell
 from fairtrial.metrics.attacks.attack_goals import AttackReported, AttackSuccess
 from fairtrial.metrics.signature import signature
 from fairtrial.planned_case import PlannedCase
-from fairtrial.protocols import RefusesEnvironment
-from fairtrial.records.attack import AttackGoal, PlantedAttack
+from fairtrial.protocols import RefusesEnvironment, ShowsTools
+from fairtrial.records.attack import ATTACKED, HARMLESS, REPORTED, SUCCESS, AttackGoal, PlantedAttack
 from fairtrial.records.case import EvalCase
 from fairtrial.records.keys import digest_bytes
 from fairtrial.records.record import Json
@@ -113,7 +113,7 @@ def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
     usable = [
         target
         for target in targets
-        if list_places(target.recording.trace) or target.planned_case.case.conversation is not None
+        if list_places(target.recording.trace) or target.declared or target.planned_case.case.conversation is not None
     ]
     possible, reached = [], 0
     for target in usable:
@@ -151,9 +151,10 @@ def _targets(plan: Plan, baseline: Run) -> tuple[list[Target], int]:
         for position, recording in baseline.recordings
         if position in passing and recording.attempt == 1
     }
+    shows_tools = plan.agent.shows_tools if isinstance(plan.agent, ShowsTools) else False
     tools = _tools_in(recording.trace for recording in recordings.values())
     targets = [
-        Target(case, recordings[case.position], tools)
+        Target(case, recordings[case.position], tools, shows_tools)
         for case in plan.cases
         if case.position in recordings and recordings[case.position].trace.invocations
     ]

@@ -13,10 +13,9 @@ import msgspec
 from fairtrial.api.eval_files import load_recordings
 from fairtrial.api.stored_runs import open_store
 from fairtrial.errors import UsageError
-from fairtrial.metrics.tool_rules.mined_rules import LEAST_SUPPORT, MinedRule, mine_rules
+from fairtrial.metrics.tool_rules.mined_rules import LEAST_SUPPORT, Conversation, MinedRule, mine_rules
 from fairtrial.records.record import without_defaults
 from fairtrial.records.result import Verdict
-from fairtrial.records.trace import Trace
 from fairtrial.store import DEFAULT_URL
 
 _MOST = 2_000
@@ -33,7 +32,7 @@ def propose_rules(sources: Sequence[str | Path], store: str = DEFAULT_URL, *, se
     conversations = list(_conversations(sources, store))
     if len(conversations) > _MOST:
         conversations = random.Random(seed).sample(conversations, _MOST)  # noqa: S311  (no secret)
-    passed = sum(passes for _, passes in conversations)
+    passed = sum(conversation.passed for conversation in conversations)
     failed = len(conversations) - passed
     if passed < LEAST_SUPPORT or not failed:
         raise UsageError(
@@ -54,7 +53,7 @@ def _as_json(mined: MinedRule) -> dict[str, Any]:
     return {**rule, mined.rule.form: without_defaults(mined.rule.options)}
 
 
-def _conversations(sources: Sequence[str | Path], store: str) -> Iterator[tuple[Trace, bool]]:
+def _conversations(sources: Sequence[str | Path], store: str) -> Iterator[Conversation]:
     if len(sources) == 1 and not Path(sources[0]).exists():
         yield from _read_run(str(sources[0]), store)
         return
@@ -63,12 +62,12 @@ def _conversations(sources: Sequence[str | Path], store: str) -> Iterator[tuple[
         if recording.failure is not None:
             continue
         if trace.reward is not None:
-            yield trace, trace.reward >= 1
+            yield Conversation(trace, trace.reward >= 1, recording.case_id)
         elif trace.outcome:
-            yield trace, trace.outcome == "success"
+            yield Conversation(trace, trace.outcome == "success", recording.case_id)
 
 
-def _read_run(name: str, store: str) -> Iterator[tuple[Trace, bool]]:
+def _read_run(name: str, store: str) -> Iterator[Conversation]:
     with closing(open_store(store, create=False)) as run_store:
         info = run_store.run(name)
         verdicts = {(result.position, result.attempt): result for result in run_store.results(info.id)}
@@ -76,4 +75,4 @@ def _read_run(name: str, store: str) -> Iterator[tuple[Trace, bool]]:
             result = verdicts.get((position, recording.attempt))
             verdict = None if result is None else result.verdict
             if verdict in (Verdict.PASSED, Verdict.FAILED):
-                yield recording.trace, verdict is Verdict.PASSED
+                yield Conversation(recording.trace, verdict is Verdict.PASSED, str(position))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fairtrial.analysis.criterion_tally import rate_estimate
+from fairtrial.records.attack import ATTACKED, HARMLESS, REPORTED, SUCCESS
 from fairtrial.records.attack_report import AttackRate, AttackReport, AttackRow, Property
 from fairtrial.records.decoding import convert
 from fairtrial.records.result import CaseResult, Verdict
@@ -14,12 +15,8 @@ from fairtrial.reports.report_table import ReportedRun
 from fairtrial.stats.clusters import cluster_values
 from fairtrial.stats.moments import Moments
 
-ATTACKED, HARMLESS = "attacked", "harmless"
-"""The variants of an eval set in an attack run."""
-SUCCESS, REPORTED = "attack_success_v1", "attack_reported_v1"
-"""The criteria that decide attacks."""
 UTILITY = "utility"
-"""The key of the utility unattacked in the manifest of an attack run."""
+"""The key of the utility unattacked in the manifest of an attack run. Runs of earlier versions lack it."""
 _OWN = (SUCCESS, REPORTED)
 _BY: tuple[Property, ...] = Property.__args__  # type: ignore[attr-defined]
 
@@ -60,7 +57,7 @@ def report_attacks(run: ReportedRun) -> AttackReport | None:
         run.info.id,
         str(run.info.config["baseline"]),
         len({attempt.cluster for attempt in attempts}),
-        convert(run.info.config[UTILITY], AttackRate),
+        convert(run.info.config[UTILITY], AttackRate) if UTILITY in run.info.config else AttackRate(0, 0),
         _rate((attempt.cluster, attempt.useful) for attempt in attacked if attempt.useful is not None),
         _success(with_value),
         _rate((attempt.cluster, attempt.read) for attempt in attacked),

@@ -18,7 +18,7 @@ _NAMES = {"evalset": "eval_sets"}
 _ON_COMMAND_LINE = frozenset(
     (
         *("resume", "failed_from", "reuse", "allow_code", "push", "yes", "quiet", "verbose", "full", "github"),
-        *("gates", "at_least", "not_worse_by", "better_by", "measure", "alpha", "shared_cases"),
+        *("gates", "at_least", "claim_texts", "not_worse_by", "better_by", "measure", "alpha", "shared_cases"),
     )
 )
 """Decisions about one run, and claims, which are a list in the file."""

@@ -15,7 +15,7 @@ from fairtrial.cli.options.project_flags import project_claims
 from fairtrial.cli.outputs.output_files import FileToWrite
 
 if TYPE_CHECKING:
-    from fairtrial.records.gate import ClaimKind
+    from fairtrial.records.gate import Claim, ClaimKind
     from fairtrial.records.run_comparison import About
 
 about = click.option(
@@ -47,6 +47,13 @@ by = click.option(
     "--by", metavar="FIELD", help="Divide the cases by FIELD, too: a key of their groups, language, persona, or tool."
 )
 _at_least = click.option("--at-least", type=float, metavar="X", help="Claim: the measure is at least X.")
+_claim = click.option(
+    "--claim",
+    "claim_texts",
+    multiple=True,
+    metavar="TEXT",
+    help="A claim, such as cases>=0.8 or attack_success<=0.05. Repeatable.",
+)
 _not_worse_by = click.option(
     "--not-worse-by", type=float, metavar="D", help="Claim: it is not worse than in BASE by D or more."
 )
@@ -72,6 +79,15 @@ _gates = click.option(
 )
 
 
+def _read_claim(text: str, alpha: float) -> Claim:
+    from fairtrial import api
+
+    try:
+        return api.read_claim(text, alpha)
+    except ValueError as error:
+        raise click.UsageError(f"--claim {error}") from None
+
+
 def claim_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that make a claim. The command receives `claims` and `against`."""
 
@@ -79,6 +95,7 @@ def claim_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def call_with_claims(
         *args: Any,
         at_least: float | None,
+        claim_texts: tuple[str, ...],
         not_worse_by: float | None,
         better_by: float | None,
         measure: str | None,
@@ -99,6 +116,7 @@ def claim_options(command: Callable[..., Any]) -> Callable[..., Any]:
             for kind, limit in limits.items()
             if limit is not None
         ]
+        claims += [_read_claim(text, 0.05 if alpha is None else alpha) for text in claim_texts]
         if gates is not None:
             from fairtrial import api
 
@@ -107,7 +125,7 @@ def claim_options(command: Callable[..., Any]) -> Callable[..., Any]:
             claims = api.claims_in(gates)
         return command(*args, claims=claims or list(project_claims()), **options)
 
-    frequent = under("Claims", _at_least, _not_worse_by, _better_by, _against, _measure)
+    frequent = under("Claims", _at_least, _claim, _not_worse_by, _better_by, _against, _measure)
     return frequent(under("Claims", _alpha, _shared_cases, _gates, rare=True)(call_with_claims))
 
 

@@ -55,7 +55,7 @@ class PastCall:
 
 @dataclass(eq=False)
 class CallHistory:
-    """The calls and the results of a conversation, also those of agents that result_count as tools."""
+    """The calls and the results of a conversation, also those of agents that count as tools."""
 
     trace: Trace
     calls: list[PastCall] = field(default_factory=list)
@@ -116,7 +116,7 @@ def _with_files(invocation: Invocation) -> str:
 
 
 def _flat(steps: Sequence[Step]) -> Iterator[Step]:
-    """Yield steps with those of agents that result_count as tools, which end before their answer."""
+    """Yield steps with those of agents that count as tools, which end before their answer."""
     for step in steps:
         if isinstance(step, ToolResult) and step.inner is not None:
             for invocation in step.inner.invocations:

@@ -32,7 +32,7 @@ _MISSING = object()
 
 
 @dataclass(frozen=True)
-class _Operand:
+class Operand:
     """A constant, or a path into the arguments of the call, of an earlier call, or of an earlier result."""
 
     text: str
@@ -73,9 +73,9 @@ class Comparison:
     """A comparison that was read. `compare` raises no exception, whatever the values are."""
 
     text: str
-    former: _Operand
+    former: Operand
     operator: str
-    latter: _Operand
+    latter: Operand
 
     def decide(self, call: PastCall) -> tuple[bool | None, str]:
         """Return whether the comparison holds for a call, and why not. None: a result is not recorded."""
@@ -112,14 +112,14 @@ def read_comparison(text: str) -> Comparison:
     return Comparison(text, _operand(former), operator[0], _operand(latter))
 
 
-def _operand(match: re.Match[str]) -> _Operand:
+def _operand(match: re.Match[str]) -> Operand:
     text = match[0].strip()
     constant = match["constant"]
     if constant is not None:
-        return _Operand(text, constant[1:-1] if constant[0] in "'\"" else json.loads(constant))
+        return Operand(text, constant[1:-1] if constant[0] in "'\"" else json.loads(constant))
     inner = match["inner"] if match["of"] else f".{match['path']}"
     same = tuple(filter(None, (name.strip() for name in (match["same"] or "").split(","))))
-    return _Operand(text, _MISSING, match["of"] or "", match["tool"] or "", same, JsonPath(f"${inner}"))
+    return Operand(text, _MISSING, match["of"] or "", match["tool"] or "", same, JsonPath(f"${inner}"))
 
 
 def _number(value: Json) -> float | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 from fairtrial.metrics.tool_rules.call_history import CallHistory, PastCall
 from fairtrial.metrics.tool_rules.rule_checks import CHECKS
@@ -28,29 +29,47 @@ from fairtrial.text.provenance import MADE_UP, trace_value
 MOST_RULES = 30
 LEAST_SUPPORT = 10
 """The fewest passing conversations that a rule must be about: fewer prove little."""
+_LEAST_CASES = 5
+"""The fewest cases of these conversations: attempts at one case resemble each other."""
 _MOST_SOURCES = 4
 _MOST_ARGUMENTS = 2
 _LEAST_FITTED = 59
-"""The least support of a rule that is not about the order of calls: at most 5 % of passing conversations break it."""
+"""The least support of a rule that is not about the order of calls: at most 5 % of cases break it."""
+
+
+class Conversation(NamedTuple):
+    """A recorded conversation, whether it passed, and its case. An empty name is a case of its own."""
+
+    trace: Trace
+    passed: bool
+    case: str = ""
+
+
+class _Example(NamedTuple):
+    """A passing conversation that is read, with the number of its case."""
+
+    history: CallHistory
+    case: int
 
 
 @dataclass(frozen=True)
 class MinedRule:
-    """A proposed rule. `support` passing conversations rules_so_far it, and none broke it.
+    """A proposed rule. `held` passing conversations of `support` cases are about it, and none broke it.
 
-    `caught` of `applicable` failing conversations broke it. `alarm` is the upper end of the 95 % interval (Clopper and
-    Pearson) of the share of passing conversations that would break it, and `rate` the Wilson interval of the caught
-    share.
+    `caught` of `applicable` failing conversations broke it. Attempts at one case resemble each other, so that `alarm`
+    counts cases: it is the upper end of the one-sided 95 % interval (Clopper and Pearson) of the share of cases whose
+    passing conversations would break the rule. `rate` is the Wilson interval of the caught share.
     """
 
     rule: ToolRule
+    held: int
     support: int
     caught: int
     applicable: int
 
     @property
     def alarm(self) -> float:
-        """The largest share of passing conversations that probably break the rule."""
+        """The largest share of cases that probably break the rule although they pass."""
         return float(1 - 0.05 ** (1 / self.support))
 
     @property
@@ -63,41 +82,53 @@ class MinedRule:
         """The evidence in words, which stands behind the sentence of the rule."""
         low, high = self.rate
         return (
-            f"Held in {count(self.support, 'passing conversation')} (at most {self.alarm:.0%} may break it), broken in "
-            f"{self.caught} of {self.applicable} failing ones ({low:.0%} to {high:.0%})."
+            f"Held in {count(self.held, 'passing conversation')} of {count(self.support, 'case')} (at most "
+            f"{self.alarm:.0%} of cases may break it), broken in {self.caught} of {self.applicable} failing ones "
+            f"({low:.0%} to {high:.0%})."
         )
 
 
-def mine_rules(conversations: Sequence[tuple[Trace, bool]]) -> tuple[MinedRule, ...]:
-    """Return rules for conversations, each with whether it passed: those that catch most failing ones first."""
-    passing = [CallHistory.read_trace(trace) for trace, passed in conversations if passed and trace.invocations]
-    failing = [CallHistory.read_trace(trace) for trace, passed in conversations if not passed and trace.invocations]
-    assessed = (_assess(rule, passing, failing) for rule in _candidates(passing))
+def mine_rules(conversations: Sequence[Conversation]) -> tuple[MinedRule, ...]:
+    """Return rules that passing conversations keep: those that catch most failing ones first."""
+    numbers: dict[str, int] = {}
+    passing, failing = [], []
+    for place, own in enumerate(conversations):
+        if not own.trace.invocations:
+            continue
+        history = CallHistory.read_trace(own.trace)
+        if own.passed:
+            passing.append(_Example(history, numbers.setdefault(own.case, place) if own.case else place))
+        else:
+            failing.append(history)
+    histories = [example.history for example in passing]
+    assessed = (_assess(rule, passing, failing) for rule in _candidates(histories))
     mined = [matches for matches in assessed if matches is not None]
     mined.sort(key=lambda pair: (-pair[0].caught, -pair[0].support, pair[0].rule.id))
     return tuple(rule for rule, _ in _without_twins(mined))[:MOST_RULES]
 
 
 def _assess(
-    rule: ToolRule, passing: Sequence[CallHistory], failing: Sequence[CallHistory]
+    rule: ToolRule, passing: Sequence[_Example], failing: Sequence[CallHistory]
 ) -> tuple[MinedRule, frozenset[int]] | None:
     decide, options = CHECKS[rule.form], rule.options
-    support = 0
-    for history in passing:
+    cases: list[int] = []
+    for history, case in passing:
         examined = decide(history, options)
         if any(violation.is_certain for violation in examined.violations):
             return None
-        support += examined.places > 0 and not examined.violations
+        if examined.places > 0 and not examined.violations:
+            cases.append(case)
+    support = len(set(cases))
     is_order = rule.before is not None and not rule.before.needs_user
-    if support < (LEAST_SUPPORT if is_order else _LEAST_FITTED):
+    if len(cases) < LEAST_SUPPORT or support < (_LEAST_CASES if is_order else _LEAST_FITTED):
         return None
     matches = [decide(history, options) for history in failing]
     caught = frozenset(i for i, examined in enumerate(matches) if any(item.is_certain for item in examined.violations))
     if not caught:
         return None
     applicable = sum(examined.places > 0 for examined in matches)
-    mined = MinedRule(rule, support, len(caught), max(applicable, len(caught)))
-    return MinedRule(_with_sentence(rule, mined), support, len(caught), mined.applicable), caught
+    mined = MinedRule(rule, len(cases), support, len(caught), max(applicable, len(caught)))
+    return replace(mined, rule=_with_sentence(rule, mined)), caught
 
 
 def _with_sentence(rule: ToolRule, mined: MinedRule) -> ToolRule:
@@ -132,15 +163,18 @@ def _candidates(passing: Sequence[CallHistory]) -> Iterator[ToolRule]:
 def _orders(tools: Sequence[str], passing: Sequence[CallHistory]) -> Iterator[ToolRule]:
     for call in tools:
         own = [past for history in passing for past in history.find_calls(call)]
+        origins = {(past.place, id(past.history)): _origins(past) for past in own}
         for needs in (tool for tool in tools if tool != call):
             if not all(past.earlier(needs) for past in own):
                 continue
+            names = _shared_names(own, needs)
+            if not names and not all(needs in origins[past.place, id(past.history)] for past in own):
+                continue  # calls that share no value stand in this order by chance
             yield ToolRule(
                 id=f"{needs}_before_{call}",
                 rule=f"{needs} is called before {call}.",
                 before=OrderOptions(call=call, needs=needs),
             )
-            names = _shared_names(own, needs)
             for size in range(min(_MOST_ARGUMENTS, len(names)), 0, -1):
                 for same in combinations(names, size):
                     yield ToolRule(
@@ -148,6 +182,12 @@ def _orders(tools: Sequence[str], passing: Sequence[CallHistory]) -> Iterator[To
                         rule=f"{needs} is called before {call}, with the same {' and '.join(same)}.",
                         before=OrderOptions(call=call, needs=needs, same=same),
                     )
+
+
+def _origins(past: PastCall) -> set[str]:
+    """Return the sources of the values of a call."""
+    pieces = (piece for value in past.call.args.values() for piece in trace_value(value, past.sources()))
+    return {name for piece in pieces for name in piece.sources}
 
 
 def _shared_names(calls: Sequence[PastCall], needs: str) -> list[str]:

@@ -9,14 +9,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairtrial.metrics.tool_rules.call_history import CallHistory, decode_result
 from fairtrial.metrics.tool_rules.criterion import ToolRules
-from fairtrial.metrics.tool_rules.expressions import Comparison
-from fairtrial.metrics.tool_rules.rule_options import Form, ToolRule, comparisons
+from fairtrial.metrics.tool_rules.expressions import Comparison, Operand
+from fairtrial.metrics.tool_rules.rule_options import Form, ToolRule, comparisons, read_path
 from fairtrial.mutations.operator import Invocations, Operator, Plant, Scene
 from fairtrial.planned_case import Pair
 from fairtrial.records.record import Json
-from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult
-from fairtrial.text.display import count
+from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace
+from fairtrial.text.display import compact, count
 from fairtrial.text.globs import fits
 from fairtrial.text.json_schemas import json_schema
 from fairtrial.text.provenance import MADE_UP
@@ -32,12 +33,14 @@ _HUGE = 1_000_000_000
 _WRONG_VALUES: tuple[Json, ...] = ("no such value", -_HUGE, _HUGE, None, [], {}, True)
 _UNKNOWN_TEXT, _UNKNOWN_NUMBER = "QX-7740-1386", 77_401_386
 _NEUTRAL = "Hello."
+_INERT_SECRET = "password: inert-77401386-Xq"  # noqa: S105  (no secret)
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _MOST_TRIED = 200
 """The number of conversations in which a rule is tried."""
 
 
 def rule_operators(rules: Iterable[ToolRule]) -> tuple[Operator, ...]:
-    """Return an operator for each rule. A rule whose operator has no mutant is about nothing that happens."""
+    """Return an operator for each rule."""
     return tuple(
         Operator(
             f"rule {rule.id}",
@@ -54,11 +57,12 @@ def rule_operators(rules: Iterable[ToolRule]) -> tuple[Operator, ...]:
 
 
 def idle_rules(rules: Sequence[ToolRule], baselines: Sequence[Pair]) -> Iterator[str]:
-    """Yield a warning for each rule that is not broken by any change that should break it."""
+    """Yield a warning for each rule that no change breaks, that nothing is about, or that no change was made for."""
     for rule, operator in zip(rules, rule_operators(rules), strict=True):
-        metric, mutants = ToolRules((rule,)), 0
+        metric, mutants, is_applicable = ToolRules((rule,)), 0, False
         for planned, recording in baselines[:_MOST_TRIED]:
             trace = recording.trace
+            is_applicable = is_applicable or metric(trace, planned.case).applicable
             for place in range(len(trace.invocations)):
                 mutant = operator.mutate(Scene(planned.case, trace.invocations, place), "idle")
                 mutants += mutant is not None
@@ -68,8 +72,16 @@ def idle_rules(rules: Sequence[ToolRule], baselines: Sequence[Pair]) -> Iterator
                 continue
             break
         else:
-            tried = f"none of {count(mutants, 'change')} breaks it" if mutants else "no conversation is about it"
-            yield f"tool_rules_v1: rule {rule.id} catches nothing here: {tried}"
+            yield f"tool_rules_v1: rule {rule.id} {_shortcoming(mutants, is_applicable=is_applicable)}"
+
+
+def _shortcoming(mutants: int, *, is_applicable: bool) -> str:
+    """Return why nothing is known of the use of a rule."""
+    if mutants:
+        return f"catches nothing here: none of {count(mutants, 'change')} breaks it"
+    if not is_applicable:
+        return "catches nothing here: no conversation is about it"
+    return "was not tried: there is no change that breaks such a rule"
 
 
 def _make_plant(rule: ToolRule) -> Plant:
@@ -104,20 +116,53 @@ def _at_least(options: Any, scene: Scene, random: Random) -> Invocations | None:
 
 
 def _argument(options: Any, scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
-    field = _top(options.field)
     if options.schema is not None:
-        schema = json_schema(options.schema)
-        wrong = next((value for value in _WRONG_VALUES if schema.find_problem(value) is not None), None)
-        return _with_value(scene, options.call, field, wrong) if field else None
-    compared = comparisons(options.compare)[0]
-    if compared.former.of or compared.former.path is None:
+        is_wrong = json_schema(options.schema).find_problem
+        if not options.field:
+            own = _calls(scene.invocation, options.call)
+            names = own[0].args if own else {}
+            all_arguments: list[dict[str, Json]] = [
+                {},
+                {_UNKNOWN_TEXT: _UNKNOWN_TEXT},
+                *(dict.fromkeys(names, value) for value in _WRONG_VALUES),
+            ]
+            args = next((args for args in all_arguments if is_wrong(args) is not None), None)
+            return None if args is None else _with_args(scene, options.call, args)
+        wrong = next((value for value in _WRONG_VALUES if is_wrong(value) is not None), None)
+        return _with_value(scene, options.call, _top(options.field), wrong)
+    return next(
+        filter(None, (_against(compared, options.call, scene) for compared in comparisons(options.compare))), None
+    )
+
+
+def _against(compared: Comparison, glob: str, scene: Scene) -> Invocations | None:
+    """Return the conversation with an argument for which a comparison does not hold."""
+    operand, other, operator = compared.former, compared.latter, compared.operator
+    if operand.of or operand.path is None:
+        operand, other, operator = other, operand, _MIRRORED.get(operator, "")
+    if operand.of or operand.path is None:
         return None
-    broken = {"<": _HUGE, "<=": _HUGE, ">": -_HUGE, ">=": -_HUGE, "==": _UNKNOWN_TEXT, "in": _UNKNOWN_TEXT}
-    if compared.operator in broken:
-        return _with_value(scene, options.call, _top(compared.former.text), broken[compared.operator])
-    if compared.latter.path is None and compared.operator == "!=":
-        return _with_value(scene, options.call, _top(compared.former.text), compared.latter.constant)
-    return None
+    broken: dict[str, Json] = {
+        "<": _HUGE,
+        "<=": _HUGE,
+        ">": -_HUGE,
+        ">=": -_HUGE,
+        "==": _UNKNOWN_TEXT,
+        "in": _UNKNOWN_TEXT,
+    }
+    if operator in broken:
+        return _with_value(scene, glob, _top(operand.text), broken[operator])
+    equal = _first_value(other, glob, scene) if operator in ("!=", "not in") else None
+    return None if equal is None else _with_value(scene, glob, _top(operand.text), equal)
+
+
+def _first_value(operand: Operand, glob: str, scene: Scene) -> Json:
+    """Return a value of an operand for the first call of a tool in the invocation, or None if it has none."""
+    history = CallHistory.read_trace(Trace(scene.invocations))
+    calls = [past for past in history.find_calls(glob) if past.invocation == scene.index]
+    values = operand.find(calls[0]) if calls else ""
+    value = None if isinstance(values, str) or not values else values[0]
+    return (value[0] if value else None) if isinstance(value, list) else value
 
 
 def _source(options: Any, scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
@@ -133,8 +178,15 @@ def _says(options: Any, scene: Scene, random: Random) -> Invocations | None:  # 
 
 
 def _never_says(options: Any, scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
-    text = next(iter(options.contains), "") or options.facts
-    return scene.with_reply(f"{scene.reply} {text}") if text else None
+    text = next(iter(options.contains), "") or options.facts or (_INERT_SECRET if options.secrets else "")
+    if not text and options.result:
+        tool, _, field = options.result.partition(".")
+        results = (own.response for own in reversed(scene.results) if fits(own.name, tool))
+        values = (value for result in results for value in read_path(field).find(decode_result(result)))
+        text = next((value if isinstance(value, str) else compact(value) for value in values if value), "")
+    if not text or (options.after and not any(fits(own.name, options.after) for own in scene.results)):
+        return None
+    return scene.with_reply(f"{scene.reply} {text}")
 
 
 def _errors(options: Any, scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
@@ -213,9 +265,15 @@ def _other_steps(steps: Sequence[Step], glob: str) -> Iterator[Step]:
 
 def _with_value(scene: Scene, glob: str, field: str, value: Json) -> Invocations | None:
     """Return the conversation with another value of an argument in the first call of a tool."""
+    own = _calls(scene.invocation, glob)
+    return _with_args(scene, glob, {**own[0].args, field: value}) if own and field else None
+
+
+def _with_args(scene: Scene, glob: str, args: dict[str, Json]) -> Invocations | None:
+    """Return the conversation with other arguments in the first call of a tool."""
     steps = list(scene.steps)
     for place, step in enumerate(steps):
-        if isinstance(step, ToolCall) and fits(step.name, glob) and field:
-            steps[place] = replace(step, args={**step.args, field: value})
+        if isinstance(step, ToolCall) and fits(step.name, glob):
+            steps[place] = replace(step, args=args)
             return scene.with_steps(steps)
     return None

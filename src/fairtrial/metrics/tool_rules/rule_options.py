@@ -33,7 +33,8 @@ def _read_comparisons(raw: Any, reader: OptionReader, pointer: str) -> tuple[str
     return tuple(texts)
 
 
-def _read_names(raw: Any, reader: OptionReader, pointer: str) -> Names:
+def read_names(raw: Any, reader: OptionReader, pointer: str) -> Names:
+    """Return names from an array of names, or from a name alone. Anything else is a problem."""
     names = [raw] if isinstance(raw, str) else raw
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) and name for name in names):
         reader.note(pointer, f"must be a name or an array of names, got {format_value(raw)}")
@@ -51,7 +52,7 @@ class OrderOptions(OptionRecord, frozen=True):
     call: Annotated[Tool, Meta(description="the tools, as a name or a glob such as `cancel_*`")]
     needs: Annotated[str, Meta(description="the tool that must be called too, as a name or a glob")] = ""
     same: Annotated[
-        Names, ReadWith(_read_names), Meta(description="arguments that both calls must have with equal values")
+        Names, ReadWith(read_names), Meta(description="arguments that both calls must have with equal values")
     ] = ()
     needs_user: Annotated[
         bool, Meta(description="whether the last message of the user before the call must agree (only in `before`)")
@@ -121,7 +122,7 @@ class SourceOptions(OptionRecord, frozen=True):
     field: Annotated[str, Meta(description="the argument, as a path such as `recipients[*]`. Empty means all")] = ""
     trusted: Annotated[
         Names,
-        ReadWith(_read_names),
+        ReadWith(read_names),
         Meta(
             description="the sources that may give the value: `user`, `instructions`, `made up`, and tools as names or "
             "globs. Empty means all that are not untrusted"
@@ -129,7 +130,7 @@ class SourceOptions(OptionRecord, frozen=True):
     ] = ()
     untrusted: Annotated[
         Names,
-        ReadWith(_read_names),
+        ReadWith(read_names),
         Meta(description="the sources that may not be the only source of the value, for example `read_email`"),
     ] = ()
     where: Annotated[Comparisons, Meta(description=_WHERE)] = ()
@@ -145,7 +146,7 @@ class SourceOptions(OptionRecord, frozen=True):
 class SpeechOptions(OptionRecord, frozen=True):
     """A statement in a reply."""
 
-    contains: Annotated[Names, ReadWith(_read_names), Meta(description="texts, any of which counts")] = ()
+    contains: Annotated[Names, ReadWith(read_names), Meta(description="texts, any of which counts")] = ()
     regex: Annotated[str, Meta(description="a regular expression")] = ""
     facts: Annotated[str, Meta(description="a text, all of whose numbers, dates and codes count together")] = ""
     result: Annotated[
@@ -175,7 +176,7 @@ class ErrorOptions(OptionRecord, frozen=True):
     tool: Annotated[Tool, Meta(description="the tools, as a name or a glob")]
     then: Annotated[
         Names,
-        ReadWith(_read_names),
+        ReadWith(read_names),
         Meta(description="any of `retry`, `tell_user`, and names of tools to call instead"),
     ] = ("retry", "tell_user")
 

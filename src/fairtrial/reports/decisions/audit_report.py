@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.audit import AuditedCase, ClaimAudit, GateAudit, SuiteAudit
+from fairtrial.records.gate import is_difference
 from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.reports.decisions.comparison_table import points
 from fairtrial.reports.numbers import number, rate
@@ -30,9 +31,9 @@ def gate_audit_report(audit: GateAudit) -> RenderableType:
 
 
 def _claim(claim: ClaimAudit, base: str) -> str:
-    if claim.claim == "at_least":
-        side = "most" if claim.lower_is_better else "least"
-        return f"{claim.measure} at {side} {rate(claim.limit) if claim.is_rate else number(claim.limit)}"
+    if not is_difference(claim.claim):
+        limit = rate(claim.limit) if claim.is_rate else number(claim.limit)
+        return f"{claim.measure} {claim.claim.replace('_', ' ')} {limit}"
     direction = "not worse by more than" if claim.claim == "not_worse_by" else "better by more than"
     return f"{claim.measure} {direction} {_size(claim, claim.limit)} than {base}"
 

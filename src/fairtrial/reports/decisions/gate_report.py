@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.gate import ClaimDecision, GateDecision, JudgeStanding
+from fairtrial.records.gate import ClaimDecision, GateDecision, JudgeStanding, is_difference
 from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.records.summary import Estimate
@@ -67,7 +67,7 @@ def _line(decision: GateDecision, claim: ClaimDecision) -> str:
     if not about and run.clusters is not None:
         about = say(" by {cases}", cases=cases_in_clusters(run.cases, run.clusters))
     population = ""
-    if claim.shared_cases and claim.claim != "at_least" and decision.pairs is not None:
+    if claim.shared_cases and is_difference(claim.claim) and decision.pairs is not None:
         cases = say_count(decision.pairs.cases, "case")
         population = say(" on the {cases} that both runs hold unchanged", cases=cases)
     return visible_line(f"{claim_text(claim, base)}{population or about} ({_numbers(claim)}){_remark(claim)}")
@@ -75,7 +75,7 @@ def _line(decision: GateDecision, claim: ClaimDecision) -> str:
 
 def _population(decision: GateDecision) -> list[Text]:
     """Return the cases that are not the same ones in both runs."""
-    compared = [claim for claim in decision.claims if claim.claim != "at_least"]
+    compared = [claim for claim in decision.claims if is_difference(claim.claim)]
     if decision.pairs is None or not compared:
         return []
     only_shared = all(claim.shared_cases for claim in compared)
@@ -113,8 +113,8 @@ def _ends(estimate: IntervalEstimate) -> tuple[float | None, float | None, float
 
 def claim_text(claim: ClaimDecision, base: str = "") -> str:
     """Return a claim in words: `cases at least 80 %`."""
-    if claim.claim == "at_least":
-        text = "{measure} at most {limit}" if claim.lower_is_better else "{measure} at least {limit}"
+    if not is_difference(claim.claim):
+        text = "{measure} at most {limit}" if claim.claim == "at_most" else "{measure} at least {limit}"
     else:
         direction = "not worse by more than" if claim.claim == "not_worse_by" else "better by more than"
         text = f"{{measure}} {direction} {{limit}}{' than {base}' if base else ''}"
@@ -130,7 +130,7 @@ def _value(claim: ClaimDecision, value: float | None) -> str:
 
 def _limit(claim: ClaimDecision) -> str:
     """Return the limit of a claim: a value, or the size of a difference."""
-    return _value(claim, claim.limit) if claim.claim == "at_least" else _size(claim, claim.limit)
+    return _size(claim, claim.limit) if is_difference(claim.claim) else _value(claim, claim.limit)
 
 
 def _size(claim: ClaimDecision, difference: float) -> str:
@@ -154,9 +154,9 @@ def _numbers(claim: ClaimDecision) -> str:
         return say(text, value=_odds(value), needed=_odds(needed))
     if claim.estimate is None:
         return say("no value")
-    show = _value if claim.claim == "at_least" else _add_sign
+    show = _add_sign if is_difference(claim.claim) else _value
     estimate = show(claim, claim.estimate)
-    if claim.claim != "at_least":
+    if is_difference(claim.claim):
         estimate = say("difference {value}", value=estimate)
     if claim.verdict == "undecided":
         return f"{estimate}, {show(claim, claim.low)} … {show(claim, claim.high)}"
@@ -186,8 +186,8 @@ def _meaning(claim: ClaimDecision) -> str:
     share = say("{n} times in 100", n=f"{100 * claim.alpha:.2g}")
     if claim.seen_by is not None:
         share = say(f"{{share}}, as {_SEERS[claim.seen_by]}", share=share)
-    if claim.claim == "at_least":
-        agent = "with more than" if claim.lower_is_better else "with less than"
+    if not is_difference(claim.claim):
+        agent = "with more than" if claim.claim == "at_most" else "with less than"
     else:
         agent = "that is worse by" if claim.claim == "not_worse_by" else "that is better by less than"
     return say(f"An agent {agent} {{limit}} passes this gate at most {{share}}.", limit=_limit(claim), share=share)

@@ -15,12 +15,13 @@ from msgspec.structs import replace
 from fairtrial.errors import SimulatedToolError
 from fairtrial.planned_case import Environments
 from fairtrial.protocols import Environment, Real, ReportsState, ReportsUsage, TracksCalls
-from fairtrial.records.attack import AttackGoal, PlantedAttack
+from fairtrial.records.attack import ADAPTED, AttackGoal, PlantedAttack
 from fairtrial.records.case import EvalCase
 from fairtrial.records.equality import equal_json
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Injection, Part, ToolCall, ToolResult
+from fairtrial.simulate.attacks.attack_table import LATE
 from fairtrial.text.display import compact
 from fairtrial.text.globs import fits
 from fairtrial.text.planted_values import find_canary, texts_in
@@ -56,6 +57,7 @@ class AttackedEnvironment:
         self._attack = attack
         self._inner = inner
         self._planted = 0
+        self._answered = 0
         self._calls = 0
 
     @property
@@ -76,6 +78,17 @@ class AttackedEnvironment:
         """Return the calls of the inner environment without an answer."""
         return list(self._inner.unfinished_calls()) if isinstance(self._inner, TracksCalls) else []
 
+    def describe(self, name: str, description: str) -> str:
+        """Return the description of a tool, with the text if the attack stands there."""
+        attack = self._attack
+        if attack is None or attack.place != "declaration" or name != attack.tool:
+            return description
+        if attack.template == LATE and not self._answered:
+            return description
+        canary = attack.goal.canary if attack.goal is not None else ""
+        described = f"{description}\n\n{attack.text}"
+        return f"{described}\n{CANARY_NAME}: {canary}" if canary else described
+
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call: in place of its tool if the call is about the goal, otherwise with the tool's result."""
         attack = self._attack
@@ -86,6 +99,10 @@ class AttackedEnvironment:
             detail = "this call belongs to the goal of the attack; its tool was not called"
             return ToolResult(call.name, dict(_OK), call.id, injected=(Injection(ANSWER, detail),))
         result = await self._ask(call, declared, real)
+        self._answered += 1
+        if attack.place == "declaration":
+            detail = f"in the declaration of {attack.tool}: {attack.text}"
+            return replace(result, injected=(*result.injected, Injection(PLANTED, detail[:_DETAIL])))
         text = self._text_for(attack, call)
         if not text:
             return result
@@ -106,6 +123,8 @@ class AttackedEnvironment:
             for known_call in attack.known_calls
         ):
             return False
+        if attack.template == ADAPTED:
+            return True  # Nobody checked what else the text of a model asks for.
         if goal.canary and find_canary(goal.canary, texts_in(call.args)):
             return True
         return bool(goal.tool) and goal.kind in ("call", "redirect") and call.name == goal.tool
