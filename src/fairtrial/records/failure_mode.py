@@ -78,6 +78,19 @@ class FailedAttempt(Record, frozen=True):
     judged_quote: str = ""
 
 
+class FoundFailure(Record, frozen=True):
+    """A failed attempt as it was looked at when it was scored, stored beside its result.
+
+    Attempts at the same case that passed were not known then. `features` are the properties that failures may share,
+    and `cluster` is that of the case. Findings of another `version` are not used: they are made again.
+    """
+
+    version: int
+    failed: FailedAttempt
+    features: tuple[str, ...] = ()
+    cluster: str = ""
+
+
 class SharedFeature(Record, frozen=True):
     """A property that is more, or less, frequent in the cases of a mode than in the cases that passed.
 

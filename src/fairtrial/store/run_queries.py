@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
+from fairtrial.records.failure_mode import FoundFailure
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.result import Verdict
@@ -32,6 +33,12 @@ class _SampledBody(msgspec.Struct):
     probability: float | None = None
 
 
+class _FoundBody(msgspec.Struct):
+    """The field of a result's body that says where the attempt went wrong."""
+
+    found: FoundFailure | None = None
+
+
 class RunQueries(ABC):
     """The queries of a store that need few columns or labels from a run."""
 
@@ -44,6 +51,19 @@ class RunQueries(ABC):
     @abstractmethod
     def commit(self) -> None:
         """Write the waiting rows, so that queries return them."""
+
+    def found_failures(self, run_id: str) -> Iterator[tuple[int, Verdict, FoundFailure | None]]:
+        """Yield the position, the verdict and the finding of each attempt in file order. Nothing else is decoded."""
+        self.commit()
+        columns = (RESULTS.c.position, RESULTS.c.verdict, RESULTS.c.body)
+        query = sa.select(*columns).where(RESULTS.c.run == self._number(run_id))
+        decoder = BodyDecoder(_FoundBody)
+        for position, name, body in self._connections.rows(query.order_by(RESULTS.c.position, RESULTS.c.attempt)):
+            verdict, found = Verdict(name), None
+            if verdict in (Verdict.FAILED, Verdict.ERROR):
+                with suppress(UnreadableBodyError):  # then the whole result is read, which counts what cannot be read
+                    found = decoder.decode(body).found
+            yield position, verdict, found
 
     def case_keys(self, run_id: str, name: str | None = None) -> Iterator[tuple[int, CaseKey, str]]:
         """Yield position, key and name for each case in a run, in file order, or only of those with an id or name.
