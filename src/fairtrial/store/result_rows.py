@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import UNSET, UnsetType
+
 from fairtrial.records.attempt import EndedBy, Failure
 from fairtrial.records.failure_mode import FoundFailure
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.record import Record
+from fairtrial.records.record import Json, Record
 from fairtrial.records.result import Aggregation, CaseResult, Fault, InvocationInjection, JudgeStats, Outcome, Verdict
 from fairtrial.records.score import Range, Score
 from fairtrial.store.bodies import UnreadableBodyError, encode
@@ -28,7 +30,10 @@ class Terms(Record, frozen=True):
 
 
 class ResultBody(Record, frozen=True):
-    """A result without its place, its terms and its case digest, which have columns or rows of their own."""
+    """A result without its place, its terms and its case digest, which have columns or rows of their own.
+
+    `found` is a `FoundFailure`, which another version of this program may write in another shape.
+    """
 
     case_id: str
     eval_set: str
@@ -45,7 +50,7 @@ class ResultBody(Record, frozen=True):
     environment: ModelUsage | None
     injections: tuple[InvocationInjection, ...]
     probability: float | None = None
-    found: FoundFailure | None = None
+    found: Json | UnsetType = UNSET
 
 
 def make_terms(outcome: Outcome) -> Terms:
@@ -71,7 +76,7 @@ def make_body(result: CaseResult, criteria: Sequence[int], found: FoundFailure |
         result.environment,
         result.injections,
         result.probability,
-        found,
+        UNSET if found is None else found,
     )
 
 

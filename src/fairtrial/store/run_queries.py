@@ -34,8 +34,10 @@ class _SampledBody(msgspec.Struct):
 
 
 class _FoundBody(msgspec.Struct):
-    """The field of a result's body that says where the attempt went wrong."""
+    """The fields of a result's body that name the case, and say where the attempt went wrong."""
 
+    case_id: str
+    name: str = ""
     found: FoundFailure | None = None
 
 
@@ -52,18 +54,22 @@ class RunQueries(ABC):
     def commit(self) -> None:
         """Write the waiting rows, so that queries return them."""
 
-    def found_failures(self, run_id: str) -> Iterator[tuple[int, Verdict, FoundFailure | None]]:
-        """Yield the position, the verdict and the finding of each attempt in file order. Nothing else is decoded."""
+    def found_failures(self, run_id: str) -> Iterator[tuple[int, str, int, Verdict, FoundFailure | None]]:
+        """Yield each attempt in file order: position, name and number, verdict, and the finding if there is one.
+
+        Only a finding is decoded, and with it the name of the case.
+        """
         self.commit()
-        columns = (RESULTS.c.position, RESULTS.c.verdict, RESULTS.c.body)
+        columns = (RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.body)
         query = sa.select(*columns).where(RESULTS.c.run == self._number(run_id))
         decoder = BodyDecoder(_FoundBody)
-        for position, name, body in self._connections.rows(query.order_by(RESULTS.c.position, RESULTS.c.attempt)):
-            verdict, found = Verdict(name), None
+        for row in self._connections.rows(query.order_by(RESULTS.c.position, RESULTS.c.attempt)):
+            verdict, title, found = Verdict(row.verdict), "", None
             if verdict in (Verdict.FAILED, Verdict.ERROR):
                 with suppress(UnreadableBodyError):  # then the whole result is read, which counts what cannot be read
-                    found = decoder.decode(body).found
-            yield position, verdict, found
+                    body = decoder.decode(row.body)
+                    title, found = body.name or body.case_id, body.found
+            yield row.position, title, row.attempt, verdict, found
 
     def case_keys(self, run_id: str, name: str | None = None) -> Iterator[tuple[int, CaseKey, str]]:
         """Yield position, key and name for each case in a run, in file order, or only of those with an id or name.

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
-from msgspec.structs import replace
+from msgspec.structs import astuple
 
 from fairtrial.analysis.failures.attempt_features import attempt_features, shared_set
 from fairtrial.analysis.failures.call_differences import normal_key
@@ -36,8 +37,15 @@ _FEW_PASSES = 5
 Attempted = tuple[CaseResult, Recording | None]
 """The result of an attempt, with its recording if it is stored."""
 
-FoundAttempt = tuple[Verdict, FoundFailure | None]
-"""The verdict of an attempt, with its finding if it failed and the finding is stored."""
+
+class FoundAttempt(NamedTuple):
+    """The place of an attempt, its verdict, and its finding if it failed and a finding is stored."""
+
+    position: int
+    case: str
+    attempt: int
+    verdict: Verdict
+    found: FoundFailure | None
 
 
 @dataclass
@@ -80,22 +88,33 @@ class FailureCollector:
         tally = self.tally
         tally.attempts += len(attempts)
         failures: Counter[int] = Counter()
-        for verdict, found in attempts:
+        for position, case, number, verdict, found in attempts:
             tally.unscored += verdict is Verdict.UNSCORED
             if found is None:
                 continue
-            failed = replace(found.failed, signature=_shared(found.failed.signature))
+            failed = found.place_at(position, case, number, _shared(Signature(*found.signature)))
             self.failed.append(failed)
             failures[tally.add(failed, shared_set(frozenset(found.features)))] += 1
-        tally.add_case(failures, next((found.cluster for _, found in attempts if found is not None), ""))
+        tally.add_case(failures, next((own.found.cluster for own in attempts if own.found is not None), ""))
 
 
 def find_failure(result: CaseResult, recording: Recording, case: EvalCase, verdicts: Sequence[Verdict]) -> FoundFailure:
-    """Return a failed attempt with its decisive step and its properties, without any other attempt at the case."""
+    """Return the decisive step and the properties of a failed attempt, without any other attempt at the case."""
     conversation = Conversation(recording.trace)
     attempt = Attempt(result, recording, case, None, read_hints(recording.trace.agents), verdicts)
-    features = attempt_features(result, conversation, case)
-    return FoundFailure(FINDINGS, explain(attempt, conversation), tuple(sorted(features)), case.cluster or "")
+    failed = explain(attempt, conversation)
+    return FoundFailure(
+        FINDINGS,
+        astuple(failed.signature),
+        failed.side,
+        failed.reason,
+        None if failed.step is None else astuple(failed.step),
+        failed.evidence,
+        failed.criteria,
+        failed.length,
+        tuple(sorted(attempt_features(result, conversation, case))),
+        case.cluster or "",
+    )
 
 
 def explain(attempt: Attempt, conversation: Conversation) -> FailedAttempt:

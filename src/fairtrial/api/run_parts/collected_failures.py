@@ -71,10 +71,7 @@ def _collect(attempts: Sequence[Transcript], collector: FailureCollector) -> Non
 
 def _collect_stored(stored: StoredAttempts, collector: FailureCollector) -> None:
     """Collect the failures of a run in a store. Conversations are read only where the findings are not enough."""
-    found = [
-        (position, [(verdict, own) for _, verdict, own in rows])
-        for position, rows in groupby(stored.found_failures(), key=lambda row: row[0])
-    ]
+    found = [(place, list(own)) for place, own in groupby(stored.found_failures(), key=lambda own: own.position)]
     read = by_position(stored.transcripts([position for position, attempts in found if not _is_enough(attempts)]))
     following = next(read, None)
     for position, attempts in found:
@@ -87,11 +84,11 @@ def _collect_stored(stored: StoredAttempts, collector: FailureCollector) -> None
 
 def _is_enough(attempts: Sequence[FoundAttempt]) -> bool:
     """Whether the findings of all attempts at a case say everything: no attempt passed, and all are of this version."""
-    findings = [found for verdict, found in attempts if verdict in FAILED]
+    findings = [own.found for own in attempts if own.verdict in FAILED]
     return (
         bool(findings)
         and all(found is not None and found.version == FINDINGS for found in findings)
-        and all(verdict is not Verdict.PASSED for verdict, _ in attempts)
+        and all(own.verdict is not Verdict.PASSED for own in attempts)
     )
 
 

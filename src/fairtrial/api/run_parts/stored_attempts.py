@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
-from fairtrial.records.failure_mode import FoundFailure
-from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.analysis.failures.run_failures import FoundAttempt
+from fairtrial.records.result import CaseResult
 from fairtrial.reports.transcript import Attempts, Transcript, transcripts
 
 if TYPE_CHECKING:
@@ -57,9 +58,9 @@ class StoredAttempts:
     def __init__(self, store: Store, run_id: str) -> None:
         self._store, self._run_id = store, run_id
 
-    def found_failures(self) -> Iterator[tuple[int, Verdict, FoundFailure | None]]:
-        """Yield the position, the verdict and the finding of each attempt in file order."""
-        return self._store.found_failures(self._run_id)
+    def found_failures(self) -> Iterator[FoundAttempt]:
+        """Yield each attempt in file order, with its finding if there is one."""
+        return itertools.starmap(FoundAttempt, self._store.found_failures(self._run_id))
 
     def transcripts(self, positions: Sequence[int]) -> Iterator[Transcript]:
         """Yield the attempts at the cases at some positions, which are in file order, with their conversations."""
