@@ -52,6 +52,7 @@ from fairtrial.api.failure_modes.mode_board import BoardConflictError as BoardCo
 from fairtrial.api.failure_modes.mode_board import write_notes as write_notes
 from fairtrial.api.failure_modes.mode_guards import write_cases as write_cases
 from fairtrial.api.failure_modes.mode_guards import write_guard as write_guard
+from fairtrial.api.failure_modes.mode_history import mode_history as mode_history
 from fairtrial.api.failure_modes.mode_reports import print_failures as print_failures
 from fairtrial.api.failure_modes.mode_reports import print_guard as print_guard
 from fairtrial.api.failure_modes.mode_reports import print_largest_modes as print_largest_modes
