@@ -114,7 +114,7 @@ from fairtrial.api.decisions.history import history as history
 from fairtrial.api.decisions.history import case_history as case_history
 from fairtrial.records.run_history import RunHistory as RunHistory
 from fairtrial.records.run_history import CaseHistory as CaseHistory
-from fairtrial.api.failure_modes.mode_history import mode_history as mode_history
+from fairtrial.api.failure_modes.followed_modes import mode_history as mode_history
 from fairtrial.records.mode_history import ModeHistory as ModeHistory
 from fairtrial.api.failure_modes.run_modes import failures as failures
 from fairtrial.api.failure_modes.run_modes import failure_changes as failure_changes

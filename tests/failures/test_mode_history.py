@@ -36,7 +36,7 @@ def add_run(url: str, kinds: Sequence[str], *, first: int = 0) -> str:
 
 def along(url: str) -> ModeHistory:
     """The modes along all runs."""
-    return mode_history(history(store=url, series=["eval_set"]), store=url)
+    return mode_history(history(store=url, series=["eval_set"], false_every=100), store=url)
 
 
 def line(found: ModeHistory, name: str = SUITE_NAME) -> ModeLine:

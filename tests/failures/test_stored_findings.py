@@ -1,4 +1,4 @@
-"""What is found in failed attempts is stored when they are scored, and is what would be found later."""
+"""Findings in failed attempts are stored when they are scored, and equal those that are made later."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def change_rows(url: str, change: Change) -> None:
 
 def forget(content: dict[str, object]) -> None:
     """Make a result one of a version that stored no findings."""
-    content.pop("found", None)
+    content.pop("finding", None)
 
 
 def without_run(found: Failures) -> Failures:
@@ -89,10 +89,10 @@ def test_no_conversation_is_read(url: str) -> None:
     "other",
     [
         forget,
-        lambda content: content.update(found=None),
-        lambda content: content.update(found=[0, *content["found"][1:]]),
-        lambda content: content.update(found=[FINDINGS + 1]),
-        lambda content: content.update(found={"version": FINDINGS + 1, "step": "elsewhere"}),
+        lambda content: content.update(finding=None),
+        lambda content: content.update(finding=[0, *content["finding"][1:]]),
+        lambda content: content.update(finding=[FINDINGS + 1]),
+        lambda content: content.update(finding={"version": FINDINGS + 1, "step": "elsewhere"}),
     ],
     ids=["none", "null", "earlier", "later, shorter", "later, another shape"],
 )
@@ -112,7 +112,7 @@ def test_attempts_that_passed_have_no_finding(url: str) -> None:
     eval_set, _ = world(1)
     score([perfect(case) for case in eval_set.cases], eval_set, CRITERIA, store=url)
     kept: list[bool] = []
-    change_rows(url, lambda content: kept.append("found" in content))
+    change_rows(url, lambda content: kept.append("finding" in content))
     assert kept == [False] * 22
 
 

@@ -47,12 +47,12 @@ from fairtrial.api.explaining import Explanation as Explanation
 from fairtrial.api.explaining import explain as explain
 from fairtrial.api.failure_modes.chosen_mode import ChosenMode as ChosenMode
 from fairtrial.api.failure_modes.chosen_mode import choose_mode as choose_mode
+from fairtrial.api.failure_modes.followed_modes import mode_history as mode_history
 from fairtrial.api.failure_modes.judged_modes import judge_failures as judge_failures
 from fairtrial.api.failure_modes.mode_board import BoardConflictError as BoardConflictError
 from fairtrial.api.failure_modes.mode_board import write_notes as write_notes
 from fairtrial.api.failure_modes.mode_guards import write_cases as write_cases
 from fairtrial.api.failure_modes.mode_guards import write_guard as write_guard
-from fairtrial.api.failure_modes.mode_history import mode_history as mode_history
 from fairtrial.api.failure_modes.mode_reports import print_failures as print_failures
 from fairtrial.api.failure_modes.mode_reports import print_guard as print_guard
 from fairtrial.api.failure_modes.mode_reports import print_largest_modes as print_largest_modes

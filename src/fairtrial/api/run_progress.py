@@ -54,11 +54,11 @@ class RunProgress:
         """Add a result to the store and to the numbers, and return its verdict."""
         verdicts = result.verdicts
         verdict = result.combine_verdicts(verdicts)
-        found = None
+        finding = None
         if verdict in FAILED:
             with suppress(Exception):  # a run never ends because of it: without a finding, it is looked for again
-                found = find_failure(result, recording, case, verdicts)
-        self._store.add_result(self._info.id, result, verdicts, found)
+                finding = find_failure(result, recording, case, verdicts)
+        self._store.add_result(self._info.id, result, verdicts, finding)
         if self._builder is not None:
             self._add_earlier(self._builder, (result.position, result.attempt))
             self._builder.add(result, verdicts)

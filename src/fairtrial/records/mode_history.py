@@ -33,12 +33,14 @@ class ModeLine(Record, frozen=True):
 class ModeHistory(Displayed, frozen=True, tag_field="kind", tag="mode_history"):
     """The failure modes along the runs of a series, the oldest run first.
 
-    `alone` counts the failed attempts that belong to no mode. `notes` say what is not known.
+    `alone` counts the failed attempts that belong to no mode. Chance explains a mode that is gone in one of
+    `false_every` times at most. `notes` say what is not known.
     """
 
     series: dict[str, str]
     runs: tuple[HistoryRow, ...]
     modes: tuple[ModeLine, ...]
-    alone: int = 0
+    alone: int
+    false_every: float
     earlier: int = 0
     notes: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ class Terms(Record, frozen=True):
 class ResultBody(Record, frozen=True):
     """A result without its place, its terms and its case digest, which have columns or rows of their own.
 
-    `found` is a `FoundFailure`, which another version of this program may write in another shape.
+    `finding` is a `FoundFailure`, which another version of this program may write in another shape.
     """
 
     case_id: str
@@ -50,7 +50,7 @@ class ResultBody(Record, frozen=True):
     environment: ModelUsage | None
     injections: tuple[InvocationInjection, ...]
     probability: float | None = None
-    found: Json | UnsetType = UNSET
+    finding: Json | UnsetType = UNSET
 
 
 def make_terms(outcome: Outcome) -> Terms:
@@ -58,7 +58,7 @@ def make_terms(outcome: Outcome) -> Terms:
     return Terms(outcome.criterion, outcome.threshold, outcome.lower_is_better, outcome.range, outcome.aggregation)
 
 
-def make_body(result: CaseResult, criteria: Sequence[int], found: FoundFailure | None = None) -> ResultBody:
+def make_body(result: CaseResult, criteria: Sequence[int], finding: FoundFailure | None = None) -> ResultBody:
     """Return a result's body whose outcomes have these criteria, by their numbers in the run, with its finding."""
     return ResultBody(
         result.case_id,
@@ -76,7 +76,7 @@ def make_body(result: CaseResult, criteria: Sequence[int], found: FoundFailure |
         result.environment,
         result.injections,
         result.probability,
-        UNSET if found is None else found,
+        UNSET if finding is None else finding,
     )
 
 
@@ -121,7 +121,7 @@ def result_row(
     run: int,
     criteria: Sequence[int],
     verdicts: Sequence[Verdict],
-    found: FoundFailure | None = None,
+    finding: FoundFailure | None = None,
 ) -> Row:
     """Return a result's row, given its outcomes' verdicts."""
     verdict = result.combine_verdicts(verdicts)
@@ -132,7 +132,7 @@ def result_row(
         "verdict": verdict.value,
         "fault_side": result.find_fault_side(verdict),
         "valid": None if result.invalidations is None else not result.invalidations,
-        "body": encode(make_body(result, criteria, found)),
+        "body": encode(make_body(result, criteria, finding)),
     }
 
 

@@ -38,7 +38,7 @@ class _FoundBody(msgspec.Struct):
 
     case_id: str
     name: str = ""
-    found: FoundFailure | None = None
+    finding: FoundFailure | None = None
 
 
 class RunQueries(ABC):
@@ -64,12 +64,12 @@ class RunQueries(ABC):
         query = sa.select(*columns).where(RESULTS.c.run == self._number(run_id))
         decoder = BodyDecoder(_FoundBody)
         for row in self._connections.rows(query.order_by(RESULTS.c.position, RESULTS.c.attempt)):
-            verdict, title, found = Verdict(row.verdict), "", None
+            verdict, title, finding = Verdict(row.verdict), "", None
             if verdict in (Verdict.FAILED, Verdict.ERROR):
                 with suppress(UnreadableBodyError):  # then the whole result is read, which counts what cannot be read
                     body = decoder.decode(row.body)
-                    title, found = body.name or body.case_id, body.found
-            yield row.position, title, row.attempt, verdict, found
+                    title, finding = body.name or body.case_id, body.finding
+            yield row.position, title, row.attempt, verdict, finding
 
     def case_keys(self, run_id: str, name: str | None = None) -> Iterator[tuple[int, CaseKey, str]]:
         """Yield position, key and name for each case in a run, in file order, or only of those with an id or name.

@@ -145,11 +145,11 @@ class Store(ViewQueries):
         run_id: str,
         result: CaseResult,
         verdicts: Sequence[Verdict] | None = None,
-        found: FoundFailure | None = None,
+        finding: FoundFailure | None = None,
     ) -> None:
         """Store a result in place of an earlier result for the same attempt. It may wait: it can be computed again.
 
-        `verdicts` are its outcome verdicts if they are already known, and `found` says where it went wrong.
+        `verdicts` are its outcome verdicts if they are already known, and `finding` says where it went wrong.
         """
         number = self._number(run_id)
         criteria = [self._criterion(number, make_terms(outcome)) for outcome in result.outcomes]
@@ -157,7 +157,7 @@ class Store(ViewQueries):
         rows = score_rows(result, number, criteria, verdicts)
         self._waiting[SCORES] += rows
         self._waiting_rows += len(rows)
-        row = result_row(result, number, criteria, verdicts, found)
+        row = result_row(result, number, criteria, verdicts, finding)
         self._wait(RESULTS, {**row, "changed": self._next_change(number)})
 
     def _next_change(self, run: int) -> int:

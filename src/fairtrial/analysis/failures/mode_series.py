@@ -12,9 +12,6 @@ from fairtrial.records.failure_mode import Failures, Signature
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.mode_history import ModeLine, ModeState
 
-GONE = 0.01
-"""A mode is gone if it was missing in so many runs that the probability of that is at most this."""
-
 
 class RunModes(NamedTuple):
     """The failures of a run, with the identities of its cases by their positions. None if its cases are not known."""
@@ -31,6 +28,7 @@ class _Track:
     name: str
     signatures: list[Signature]
     first: str
+    most_by_chance: float
     last: str = ""
     counts: list[int | None] = field(default_factory=list)
     cases: set[CaseKey] = field(default_factory=set)
@@ -49,7 +47,7 @@ class _Track:
         self.cases |= cases
         if not cases:
             self._missing.append(run)
-            if not self.gone and chance_of_absence(self._seen, self._looked, len(self._missing)) <= GONE:
+            if not self.gone and self._is_over:
                 self.gone = self._missing[0]
             return
         if self.gone:
@@ -59,6 +57,11 @@ class _Track:
             self._looked += len(self._missing)
         self._missing = []
         self._seen, self._looked, self.last = self._seen + 1, self._looked + 1, run
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether chance hardly explains so many runs without the mode."""
+        return chance_of_absence(self._seen, self._looked, len(self._missing)) <= self.most_by_chance
 
     @property
     def state(self) -> ModeState:
@@ -78,11 +81,12 @@ def chance_of_absence(seen: int, looked: int, missing: int) -> float:
     return prod((looked - seen + 1 + place) / (looked + 2 + place) for place in range(missing))
 
 
-def follow_modes(runs: Iterable[RunModes]) -> tuple[list[ModeLine], int]:
+def follow_modes(runs: Iterable[RunModes], false_every: float) -> tuple[list[ModeLine], int]:
     """Return the modes along runs, the oldest first, and the number of failed attempts without a mode.
 
     Failures of a later run join the modes of earlier runs: those with the same signature, those that a mode of several
-    signatures takes because they are near, and those that are one mode with such failures in the later run.
+    signatures takes because they are near, and those that are one mode with such failures in the later run. A mode is
+    gone if the probability that chance alone explains so many runs without it is at most 1 / `false_every`.
     """
     tracks: list[_Track] = []
     place_of: dict[Signature, int | None] = {}
@@ -93,7 +97,7 @@ def follow_modes(runs: Iterable[RunModes]) -> tuple[list[ModeLine], int]:
             places = [_find(own, known, place_of) for own in mode.signatures]
             place = next((own for own in places if own is not None), len(tracks))
             if place == len(tracks):
-                tracks.append(_Track(mode.name, list(mode.signatures), run.id, counts=[None] * number))
+                tracks.append(_Track(mode.name, list(mode.signatures), run.id, 1 / false_every, counts=[None] * number))
             place_of |= {own: place for own, found in zip(mode.signatures, places, strict=True) if found is None}
         cases: list[set[CaseKey]] = [set() for _ in tracks]
         for failed in run.failures.failed:

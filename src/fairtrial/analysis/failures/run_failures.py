@@ -45,7 +45,7 @@ class FoundAttempt(NamedTuple):
     case: str
     attempt: int
     verdict: Verdict
-    found: FoundFailure | None
+    finding: FoundFailure | None
 
 
 @dataclass
@@ -88,14 +88,14 @@ class FailureCollector:
         tally = self.tally
         tally.attempts += len(attempts)
         failures: Counter[int] = Counter()
-        for position, case, number, verdict, found in attempts:
+        for position, case, number, verdict, finding in attempts:
             tally.unscored += verdict is Verdict.UNSCORED
-            if found is None:
+            if finding is None:
                 continue
-            failed = found.place_at(position, case, number, _shared(Signature(*found.signature)))
+            failed = finding.place_at(position, case, number, _shared(Signature(*finding.signature)))
             self.failed.append(failed)
-            failures[tally.add(failed, shared_set(frozenset(found.features)))] += 1
-        tally.add_case(failures, next((own.found.cluster for own in attempts if own.found is not None), ""))
+            failures[tally.add(failed, shared_set(frozenset(finding.features)))] += 1
+        tally.add_case(failures, next((own.finding.cluster for own in attempts if own.finding is not None), ""))
 
 
 def find_failure(result: CaseResult, recording: Recording, case: EvalCase, verdicts: Sequence[Verdict]) -> FoundFailure:

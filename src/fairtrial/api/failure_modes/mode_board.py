@@ -67,8 +67,8 @@ class ModeBoard:
         sorted_cards = self._cards(run, changes)
         queued = self._probabilities(run)
         mode_names = [current_names(changes, mode.name) for mode in self._failures(run).modes]
-        wanted = _Wanted(most, queued, queued_only)
-        columns = list(_columns(sorted_cards, changes, mode_names, wanted))
+        selection = _Selection(most, queued, queued_only)
+        columns = list(_columns(sorted_cards, changes, mode_names, selection))
         several, equal, alpha = count_agreement(sorted_cards)
         labelers = sorted({author for card in sorted_cards for author in card.labels})
         return shapes.BoardView(
@@ -213,7 +213,7 @@ def _with_name(name: str, earlier: Label | None) -> str:
     return f"{first_line(name)}\n{rest}".strip()
 
 
-class _Wanted(NamedTuple):
+class _Selection(NamedTuple):
     """The cards that a page wants: at most `most` of a column, and only those of a queue if `queued_only`."""
 
     most: int
@@ -222,14 +222,14 @@ class _Wanted(NamedTuple):
 
 
 def _columns(
-    cards: Sequence[BoardCard], events: Sequence[BoardEvent], mode_names: Sequence[str], wanted: _Wanted
+    cards: Sequence[BoardCard], events: Sequence[BoardEvent], mode_names: Sequence[str], selection: _Selection
 ) -> Iterator[shapes.ColumnView]:
     """Yield the modes in an order that stays: failures without a mode, the modes of `mode_names`, then those of people.
 
     A mode of people has the place of its first mention. Failures that are none come last. In a column, those of a queue
     come first, and then those that people read.
     """
-    queued = wanted.queued
+    queued = selection.queued
     by_key: dict[str, list[BoardCard]] = {"": []}
     names = {"": "", NOT_A_FAILURE: NOT_A_FAILURE}
     mentions = [(event.at, event.name) for event in events if event.action == "add"]
@@ -242,14 +242,14 @@ def _columns(
         names.setdefault(name_key(card.name), card.name)
     not_failures = by_key.pop(NOT_A_FAILURE, [])
     for key, group in [*by_key.items(), (NOT_A_FAILURE, not_failures)]:
-        own = [card for card in group if card.place in queued or not wanted.queued_only]
+        own = [card for card in group if card.place in queued or not selection.queued_only]
         ordered = sorted(own, key=lambda card: (card.place not in queued, not card.labels, card.place))
         yield shapes.ColumnView(
             key,
             names[key],
             len(own),
             sum(bool(card.labels) for card in own),
-            [_card(card, queued) for card in ordered[: wanted.most]],
+            [_card(card, queued) for card in ordered[: selection.most]],
             sum(card.weight is not None for card in own),
             estimate_mode(cards, key),
         )

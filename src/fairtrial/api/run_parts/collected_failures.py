@@ -71,10 +71,10 @@ def _collect(attempts: Sequence[Transcript], collector: FailureCollector) -> Non
 
 def _collect_stored(stored: StoredAttempts, collector: FailureCollector) -> None:
     """Collect the failures of a run in a store. Conversations are read only where the findings are not enough."""
-    found = [(place, list(own)) for place, own in groupby(stored.found_failures(), key=lambda own: own.position)]
-    read = by_position(stored.transcripts([position for position, attempts in found if not _is_enough(attempts)]))
+    cases = [(place, list(own)) for place, own in groupby(stored.found_failures(), key=lambda own: own.position)]
+    read = by_position(stored.transcripts([position for position, attempts in cases if not _is_enough(attempts)]))
     following = next(read, None)
-    for position, attempts in found:
+    for position, attempts in cases:
         if following is not None and following[0].result.position == position:
             _collect(following, collector)
             following = next(read, None)
@@ -84,10 +84,10 @@ def _collect_stored(stored: StoredAttempts, collector: FailureCollector) -> None
 
 def _is_enough(attempts: Sequence[FoundAttempt]) -> bool:
     """Whether the findings of all attempts at a case say everything: no attempt passed, and all are of this version."""
-    findings = [own.found for own in attempts if own.verdict in FAILED]
+    findings = [own.finding for own in attempts if own.verdict in FAILED]
     return (
         bool(findings)
-        and all(found is not None and found.version == FINDINGS for found in findings)
+        and all(finding is not None and finding.version == FINDINGS for finding in findings)
         and all(own.verdict is not Verdict.PASSED for own in attempts)
     )
 

@@ -36,7 +36,8 @@ def mode_history_report(history: ModeHistory) -> RenderableType:
     commits = {row.id: shorten_commit(row.commit, dirty=row.dirty) for row in history.runs}
     lines += [Text(visible_line(sentence)) for line in history.modes[:_MOST] for sentence in _sentences(line, commits)]
     shown = f"{count(len(history.runs), 'run')}, the oldest first; · no case, blank: its cases were not run"
-    return Group(*lines, Text(shown, "dim"), *_notes(history))
+    chance = f"gone: chance explains so many runs without the mode in one of {history.false_every:,.0f} times at most"
+    return Group(*lines, Text(shown, "dim"), Text(chance, "dim"), *_notes(history))
 
 
 def _draw(cases: Sequence[int | None], most: int) -> str:

@@ -23,14 +23,16 @@ def mode_history(history: RunHistory, *, store: str = DEFAULT_URL) -> ModeHistor
     """
     with closing(open_store(store, create=False)) as run_store:
         unknown: list[str] = []
-        modes, alone = follow_modes(_read(run_store, history, unknown))
+        modes, alone = follow_modes(_read(run_store, history, unknown), history.false_every)
     notes = []
     if unknown:
         notes.append(
             f"{count(len(unknown), 'run')} of data sets hold failed conversations only, "
             "so that a mode that is missing there says nothing"
         )
-    return ModeHistory(history.series, history.rows, tuple(modes), alone, history.earlier, tuple(notes))
+    return ModeHistory(
+        history.series, history.rows, tuple(modes), alone, history.false_every, history.earlier, tuple(notes)
+    )
 
 
 def _read(store: Store, history: RunHistory, unknown: list[str]) -> Iterator[RunModes]:
