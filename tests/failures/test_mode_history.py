@@ -121,9 +121,9 @@ def test_a_case_has_no_modes(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "looked", "missing", "expected"),
+    ("hits", "trials", "missing", "expected"),
     [(1, 1, 1, 1 / 3), (10, 10, 1, 1 / 12), (10, 10, 2, 1 / 12 * 2 / 13), (0, 0, 1, 1 / 2), (2, 4, 0, 1.0)],
 )
-def test_the_chance_of_absence_is_the_rule_of_succession(seen: int, looked: int, missing: int, expected: float) -> None:
-    """Laplace: after `seen` of `looked`, the next run lacks the mode with (looked - seen + 1) / (looked + 2)."""
-    assert chance_of_absence(seen, looked, missing) == pytest.approx(expected)
+def test_the_chance_of_absence_is_the_rule_of_succession(hits: int, trials: int, missing: int, expected: float) -> None:
+    """Laplace: after `hits` of `trials`, the next run lacks the mode with (trials - hits + 1) / (trials + 2)."""
+    assert chance_of_absence(hits, trials, missing) == pytest.approx(expected)

@@ -212,7 +212,7 @@ class Run:
 
     @property
     def stored_attempts(self) -> StoredAttempts:
-        """Its attempts with what was found when they were scored."""
+        """Its attempts with the findings of their scoring."""
         return StoredAttempts(self._store, self.info.id)
 
     def measured(self, *, valid_only: bool = False) -> MeasuredRun:

@@ -34,8 +34,8 @@ class _Track:
     cases: set[CaseKey] = field(default_factory=set)
     back: list[str] = field(default_factory=list)
     gone: str = ""
-    _seen: int = 0
-    _looked: int = 0
+    _hits: int = 0
+    _trials: int = 0
     _missing: list[str] = field(default_factory=list)
 
     def add(self, run: str, cases: set[CaseKey], all_cases: set[CaseKey] | None) -> None:
@@ -52,16 +52,16 @@ class _Track:
             return
         if self.gone:
             self.back.append(run)
-            self.gone, self._seen, self._looked = "", 0, 0
+            self.gone, self._hits, self._trials = "", 0, 0
         else:
-            self._looked += len(self._missing)
+            self._trials += len(self._missing)
         self._missing = []
-        self._seen, self._looked, self.last = self._seen + 1, self._looked + 1, run
+        self._hits, self._trials, self.last = self._hits + 1, self._trials + 1, run
 
     @property
     def _is_over(self) -> bool:
         """Whether chance hardly explains so many runs without the mode."""
-        return chance_of_absence(self._seen, self._looked, len(self._missing)) <= self.most_by_chance
+        return chance_of_absence(self._hits, self._trials, len(self._missing)) <= self.most_by_chance
 
     @property
     def state(self) -> ModeState:
@@ -73,12 +73,12 @@ class _Track:
         return "new" if self.first == self.last and len(self.counts) > 1 else "seen"
 
 
-def chance_of_absence(seen: int, looked: int, missing: int) -> float:
-    """Return the probability that a mode of `seen` of `looked` runs is missing in the next runs by chance.
+def chance_of_absence(hits: int, trials: int, missing: int) -> float:
+    """Return the probability that a mode of `hits` of `trials` runs is missing in the next runs by chance.
 
     Before any run, each rate of runs with the mode is equally likely (Laplace's rule of succession).
     """
-    return prod((looked - seen + 1 + place) / (looked + 2 + place) for place in range(missing))
+    return prod((trials - hits + 1 + place) / (trials + 2 + place) for place in range(missing))
 
 
 def follow_modes(runs: Iterable[RunModes], false_every: float) -> tuple[list[ModeLine], int]:
@@ -92,16 +92,16 @@ def follow_modes(runs: Iterable[RunModes], false_every: float) -> tuple[list[Mod
     place_of: dict[Signature, int | None] = {}
     alone = 0
     for number, run in enumerate(runs):
-        known = [track.signatures for track in tracks]
+        modes = [track.signatures for track in tracks]
         for mode in run.failures.modes:
-            places = [_find(own, known, place_of) for own in mode.signatures]
+            places = [_find(own, modes, place_of) for own in mode.signatures]
             place = next((own for own in places if own is not None), len(tracks))
             if place == len(tracks):
                 tracks.append(_Track(mode.name, list(mode.signatures), run.id, 1 / false_every, counts=[None] * number))
-            place_of |= {own: place for own, found in zip(mode.signatures, places, strict=True) if found is None}
+            place_of |= {own: place for own, current in zip(mode.signatures, places, strict=True) if current is None}
         cases: list[set[CaseKey]] = [set() for _ in tracks]
         for failed in run.failures.failed:
-            own_place = _find(failed.signature, known, place_of)
+            own_place = _find(failed.signature, modes, place_of)
             if own_place is None:
                 alone += 1
             else:
@@ -113,10 +113,10 @@ def follow_modes(runs: Iterable[RunModes], false_every: float) -> tuple[list[Mod
     return sorted(map(_make_line, tracks), key=_order), alone
 
 
-def _find(signature: Signature, known: list[list[Signature]], place_of: dict[Signature, int | None]) -> int | None:
+def _find(signature: Signature, modes: list[list[Signature]], place_of: dict[Signature, int | None]) -> int | None:
     """Return the mode of a signature. A signature without a mode is looked at again in each run."""
     if place_of.get(signature) is None:
-        place_of[signature] = assign(signature, known)
+        place_of[signature] = assign(signature, modes)
     return place_of[signature]
 
 

@@ -19,7 +19,7 @@ from fairtrial.text.display import count
 def mode_history(history: RunHistory, *, store: str = DEFAULT_URL) -> ModeHistory:
     """Return the failure modes along the runs of a history: where each was seen first and last, and came back.
 
-    `history` is what `fairtrial.history` returned for the same store. Raises UsageError if a run is gone from it.
+    `history` is a return value of `fairtrial.history` for the same store. Raises UsageError if a run is gone from it.
     """
     with closing(open_store(store, create=False)) as run_store:
         unknown: list[str] = []

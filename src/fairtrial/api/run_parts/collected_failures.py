@@ -34,7 +34,7 @@ class _InStore(Protocol):
 
     @property
     def stored_attempts(self) -> StoredAttempts:
-        """Its attempts with what was found when they were scored."""
+        """Its attempts with the findings of their scoring."""
         ...
 
 

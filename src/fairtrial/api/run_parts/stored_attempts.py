@@ -53,7 +53,7 @@ class StoredResults(Sequence[CaseResult]):
 
 
 class StoredAttempts:
-    """The attempts of a run with what was found when they were scored."""
+    """The attempts of a run with the findings of their scoring."""
 
     def __init__(self, store: Store, run_id: str) -> None:
         self._store, self._run_id = store, run_id
