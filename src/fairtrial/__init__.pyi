@@ -115,6 +115,8 @@ from fairtrial.api.decisions.history import history as history
 from fairtrial.api.decisions.history import case_history as case_history
 from fairtrial.records.run_history import RunHistory as RunHistory
 from fairtrial.records.run_history import CaseHistory as CaseHistory
+from fairtrial.api.failure_modes.followed_modes import mode_history as mode_history
+from fairtrial.records.mode_history import ModeHistory as ModeHistory
 from fairtrial.api.failure_modes.run_modes import failures as failures
 from fairtrial.api.failure_modes.run_modes import failure_changes as failure_changes
 from fairtrial.records.failure_mode import Failures as Failures
@@ -201,18 +203,18 @@ __all__ = [
     "FinalStateMatch", "Flakiness", "FormatError", "GateDecision", "GeneralQuality", "Grounding", "Hallucinations",
     "Holding", "InferenceCallCount", "Injection", "InstructionFollowing", "Invocation", "InvocationDuration",
     "Judge", "JudgeChoice", "JudgeError", "JudgeOptions", "JudgeState", "Judges", "Label", "Message", "Metric",
-    "MetricError", "Model", "ModelOptions", "ModelUsage", "NamedModel", "Operator", "Outcome", "PanelMember",
-    "Part", "PartKey", "Persona", "Prompt", "Quote", "Range", "ReasoningTrace", "ReasoningValue", "RecordedJudge",
-    "Recording", "Redaction", "Reply", "ReportCard", "ResponseEvaluation", "ResponseMatch", "Rubric", "Run",
-    "RunHistory", "RunInfo", "RunNotPassedError", "Safety", "Scenario", "Score", "SelectedTrace", "Session",
-    "SessionInput", "SimulatedToolError", "Simulator", "SimulatorError", "SizePlan", "SkillTrigger", "Step",
-    "Stopwatch", "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TokenUsage", "ToolCall",
+    "MetricError", "ModeHistory", "Model", "ModelOptions", "ModelUsage", "NamedModel", "Operator", "Outcome",
+    "PanelMember", "Part", "PartKey", "Persona", "Prompt", "Quote", "Range", "ReasoningTrace", "ReasoningValue",
+    "RecordedJudge", "Recording", "Redaction", "Reply", "ReportCard", "ResponseEvaluation", "ResponseMatch",
+    "Rubric", "Run", "RunHistory", "RunInfo", "RunNotPassedError", "Safety", "Scenario", "Score", "SelectedTrace",
+    "Session", "SessionInput", "SimulatedToolError", "Simulator", "SimulatorError", "SizePlan", "SkillTrigger",
+    "Step", "Stopwatch", "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TokenUsage", "ToolCall",
     "ToolCallCount", "ToolResult", "ToolRules", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace",
     "TraceOptions", "TraceSelection", "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError",
     "UserConsent", "UserSimulatorQuality", "VectorCache", "Verdict", "WorkspaceChecks", "aevaluate", "align_judge",
     "ascore", "avalue", "calibrate", "case_history", "choose_recorded", "compare", "evaluate", "failure_changes",
     "failures", "find_duplicates", "flaky", "gate", "history", "iter_recordings", "load_eval_set",
-    "load_recordings", "mutate", "open_run", "plan", "redact", "report_card", "route_call", "save_eval_set",
-    "score", "score_batches", "select", "value",
+    "load_recordings", "mode_history", "mutate", "open_run", "plan", "redact", "report_card", "route_call",
+    "save_eval_set", "score", "score_batches", "select", "value",
 ]
 # fmt: on

@@ -193,6 +193,28 @@ def test_a_large_board_draws_few_elements(browser: Any, tmp_path: Path) -> None:
         assert window.page.evaluate(count) < 2000
 
 
+def test_all_failures_of_a_mode_can_be_reached(browser: Any, tmp_path: Path) -> None:
+    """A column shows 50 of 120 failures, then all. A box leaves all 60 of a queue. The page of labels links here."""
+    url = f"sqlite:///{tmp_path}/large.db"
+    with closing(Store(url)) as store:
+        fill(store, mode_run(NOW, extra=EXTRA, failures=120))
+        LabelDesk(store).open(NOW, QueueRequest("", by="failures", sample=60))
+    with viewing(url) as own, signed_in(browser, own) as window:
+        window.show(f"#page=labels&run={NOW}", ".board-link")
+        window.page.locator("a.board-link").click()
+        more = column(window.page, FOUND).locator("button", has_text="more")
+        more.click()
+        window.page.locator("[data-card]").nth(49).wait_for()
+        more.click()
+        window.page.locator("[data-card]").nth(119).wait_for()
+        assert more.count() == 0
+        window.page.locator("#queue-only").check()
+        column(window.page, FOUND).locator(".muted", has_text="0 of 60").first.wait_for()
+        window.page.locator("[data-card]").nth(60).wait_for(state="detached")
+        assert window.page.locator("[data-card]").count() == 60
+        assert window.errors == window.requests == []
+
+
 def test_the_board_is_accessible(browser: Any, site: Site) -> None:
     """WCAG 2.2 AA, in both themes and five languages."""
     for width in (1280, 320):
@@ -232,6 +254,7 @@ def test_the_board_of_a_queue_shows_what_was_drawn(browser: Any, tmp_path: Path)
         assert page.locator("[data-card]").count() == 14
         page.locator("#queue-only").check()
         page.locator("label", has_text="Only the 6 failures of the queue, 0 of them read").wait_for()
+        page.locator("[data-card]").nth(6).wait_for(state="detached")
         assert page.locator("[data-card]").count() == 6
         page.locator("[data-card] input").first.check()
         page.keyboard.press("1")

@@ -204,6 +204,22 @@ def test_failures_of_a_queue_come_first(viewer: api.StoreViewer, url: str) -> No
     assert viewer.board.view(NOW).drawn == 1
 
 
+def test_a_board_shows_as_many_cards_as_it_is_asked_for(tmp_path: Path) -> None:
+    """Of 120 failures in one mode, the first 50, all, or the 60 that a queue drew."""
+    url = f"sqlite:///{tmp_path}/large.db"
+    with closing(Store(url)) as store:
+        fill(store, mode_run(NOW, extra=EXTRA, failures=120))
+        LabelDesk(store).open(NOW, api.QueueRequest("", by="failures", sample=60))
+        drawn = {item.position for item in store.label_queues(NOW).items(1)}
+    board = api.StoreViewer(url).board
+    first, whole = column(board.view(NOW), FOUND), column(board.view(NOW, cards=2_000), FOUND)
+    of_queue = column(board.view(NOW, cards=2_000, queued_only=True), FOUND)
+    assert [(len(own.cards), own.total) for own in (first, whole, of_queue)] == [(50, 120), (120, 120), (60, 60)]
+    assert {card.position for card in of_queue.cards} == drawn
+    with pytest.raises(UsageError, match=r"^cards: must be 1 to 2,000, got 2001$"):
+        board.view(NOW, cards=2_001)
+
+
 def test_notes_without_a_sample_estimate_nothing(viewer: api.StoreViewer) -> None:
     """Whoever reads what comes first does not know how frequent it is."""
     say(viewer, "ann", NEW[0], name="wrong date")

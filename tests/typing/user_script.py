@@ -81,6 +81,7 @@ from fairtrial import (
     Message,
     Metric,
     MetricError,
+    ModeHistory,
     Model,
     ModelOptions,
     ModelUsage,
@@ -165,6 +166,7 @@ from fairtrial import (
     iter_recordings,
     load_eval_set,
     load_recordings,
+    mode_history,
     mutate,
     open_run,
     plan,
@@ -467,7 +469,8 @@ def trust(run: Run, again: Run, folder: Path) -> list[str]:
         size: SizePlan | StoreError | UsageError = plan(run, detect=0.2)
         along: RunHistory = history(measure="cases", last=10)
         refund: CaseHistory = case_history("refund")
-        assert along.rows or refund.state
+        modes: ModeHistory = mode_history(along)
+        assert along.rows or refund.state or modes.modes
     except (StoreError, UsageError) as error:
         size = error
     repeated: Flakiness = flaky(run)

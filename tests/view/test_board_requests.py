@@ -44,6 +44,13 @@ def test_answers_have_the_shape_of_the_schema(site: Site) -> None:
     assert site.get(BOARD)["read"] == 1
 
 
+@pytest.mark.parametrize(("query", "cards"), [("?cards=2", 2), ("?cards=9", 9), ("?cards=x", 9), ("?only=queued", 0)])
+def test_a_page_asks_for_cards(site: Site, query: str, cards: int) -> None:
+    """At most so many of a column, also in the answer to a note. Without a queue, none was drawn."""
+    answers = site.get(BOARD + query), post(site, NOTES + query, NOTE).json
+    assert [max(len(own["cards"]) for own in answer["columns"]) for answer in answers] == [cards, min(cards, 8)]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("path", [BOARD, NOTES])
 @pytest.mark.parametrize(

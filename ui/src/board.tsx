@@ -16,6 +16,9 @@ import { visibleLine } from "./visible";
 
 /** The most cards that are drawn while no column is opened. */
 const DRAWN = 120;
+/** The cards of a column that the page gets first, and the most that it can ask for. */
+const FIRST = 50;
+const MOST = 2000;
 const NONE = "not a failure";
 type Action = number | "none" | "left" | "right" | "up" | "down" | "back" | "help";
 const KEYS: readonly Key<Action>[] = [
@@ -29,6 +32,7 @@ const KEYS: readonly Key<Action>[] = [
   { key: "?", action: "help", text: "keyHelp" },
 ];
 
+const idOfColumn = (column: ColumnView) => column.key || " ";
 const idOf = (card: CardView) => `${card.position}.${card.attempt}`;
 
 interface BoardProps {
@@ -46,6 +50,10 @@ export function Board({ client, choices, run }: BoardProps) {
   const [opened, setOpened] = useState("");
   const [hasHelp, setHelp] = useState(false);
   const [isQueueOnly, setQueueOnly] = useState(false);
+  const [cards, setCards] = useState(FIRST);
+  const query = `?cards=${cards}${isQueueOnly ? "&only=queued" : ""}`;
+  const asked = useRef(query);
+  asked.current = query;
   const main = useRef<HTMLElement>(null);
 
   const fail = useCallback(
@@ -55,10 +63,11 @@ export function Board({ client, choices, run }: BoardProps) {
     },
     [language],
   );
-  const load = useCallback(() => client.get<BoardView>(`${pathOf(run)}/board`).then((fresh) => {
+  const load = useCallback(() => client.get<BoardView>(`${pathOf(run)}/board${query}`).then((fresh) => {
+    if (asked.current !== query) return; // the person has asked for other cards meanwhile
     setView(fresh);
     setProblem((old) => (old === language.text("lostServer") ? "" : old));
-  }, fail), [client, run, language, fail]);
+  }, fail), [client, run, language, fail, query]);
   useEffect(() => {
     document.title = `fairtrial – ${language.text("board")}`;
     void load();
@@ -77,7 +86,7 @@ export function Board({ client, choices, run }: BoardProps) {
     const name = signed(labeler);
     if (name === null) return;
     try {
-      setView(await client.send<BoardView>("POST", `${pathOf(run)}/${path}`, { ...body, labeler: name }));
+      setView(await client.send<BoardView>("POST", `${pathOf(run)}/${path}${query}`, { ...body, labeler: name }));
       setProblem("");
       if (path === "notes") setSelected(new Set());
     } catch (error) {
@@ -172,15 +181,17 @@ export function Board({ client, choices, run }: BoardProps) {
               {view.columns.map((column) => (
                 <Column
                   key={column.key}
-                  column={isQueueOnly ? { ...column, cards: column.cards.filter((card) => card.queued) } : column}
-                  isQueueOnly={isQueueOnly}
+                  column={column}
                   view={view}
                   run={run}
                   badge={column.key && column.key !== NONE && number < 9 ? String(++number) : column.key === NONE ? "0" : ""}
-                  most={opened === column.key && opened ? Infinity : shown}
+                  most={opened === idOfColumn(column) ? Infinity : shown}
                   selected={selected}
                   onToggle={toggle}
-                  onOpen={() => setOpened(column.key || " ")}
+                  onOpen={() => {
+                    if (opened === idOfColumn(column) || column.cards.length <= shown) setCards(Math.min(MOST, 4 * cards));
+                    setOpened(idOfColumn(column));
+                  }}
                   onRename={(to) => change("rename", column.name, to)}
                   onDrop={(id) => move(target(column), selected.has(id) ? [...selected] : [id])}
                 />
@@ -286,7 +297,6 @@ function Tools({ view, labeler, onLabeler, count, onMove, onAdd, onClear }: Tool
 
 interface ColumnProps {
   readonly column: ColumnView;
-  readonly isQueueOnly: boolean;
   readonly view: BoardView;
   readonly run: string;
   readonly badge: string;
@@ -304,7 +314,7 @@ function Column(props: ColumnProps) {
   const [isOver, setOver] = useState(false);
   const [name, setName] = useState<string | null>(null);
   const cards = column.cards.slice(0, most);
-  const count = (props.isQueueOnly ? column.cards.length : column.total) - cards.length;
+  const count = column.total - cards.length;
   const isNone = column.key === NONE;
   const title = isNone ? language.text("notAFailure") : column.key ? column.name : language.text("withoutMode");
   return (
@@ -357,7 +367,7 @@ function Column(props: ColumnProps) {
       </ul>
       {count > 0 && (
         <p>
-          {cards.length < column.cards.length ? (
+          {cards.length < MOST ? (
             <button type="button" class="quiet" onClick={props.onOpen}>
               {language.text("moreFacts", { count })}
             </button>

@@ -9,7 +9,7 @@ import { type Key, actionIn, isTyping } from "./keys";
 import { LabelBar } from "./labelling";
 import { Name, PARTS } from "./marks";
 import { problemOf } from "./server";
-import { queueOf } from "./state";
+import { boardOf, queueOf } from "./state";
 import type { LabelsView, QueueRequest, QueueView } from "./view";
 import { visibleLine } from "./visible";
 
@@ -57,6 +57,9 @@ export function Labels({ client, choices, run }: { client: Client; choices: Choi
       <LabelBar choices={choices} main={main} run={run} onHelp={() => setHelp(true)} />
       <main id="main" ref={main} tabIndex={-1}>
         <h1>{language.text("labels")}</h1>
+        <p>
+          <a class="board-link" href={boardOf(run)}>{language.text("board")}</a>
+        </p>
         {problem && (
           <p class="callout warning" role="alert">
             {problem === "lost" ? language.text("lostServer") : visibleLine(problem)}

@@ -55,6 +55,7 @@ from fairtrial.api.explaining import Explanation as Explanation
 from fairtrial.api.explaining import explain as explain
 from fairtrial.api.failure_modes.chosen_mode import ChosenMode as ChosenMode
 from fairtrial.api.failure_modes.chosen_mode import choose_mode as choose_mode
+from fairtrial.api.failure_modes.followed_modes import mode_history as mode_history
 from fairtrial.api.failure_modes.judged_modes import judge_failures as judge_failures
 from fairtrial.api.failure_modes.mode_board import BoardConflictError as BoardConflictError
 from fairtrial.api.failure_modes.mode_board import write_notes as write_notes

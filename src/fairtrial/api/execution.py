@@ -236,6 +236,8 @@ class _Stages:
     partial_recordings: dict[tuple[int, int], Recording]
     earlier: dict[tuple[int, int], CaseResult] = field(default_factory=dict)
     models: dict[str, None] = field(default_factory=dict)
+    in_work: dict[tuple[int, int], Pair] = field(default_factory=dict)
+    """The conversations that are being scored, by position and attempt."""
 
     async def run(self) -> GateDecision | None:
         """Store the result of every attempt, and return the decision about the claims of the plan, if it has any."""
@@ -244,8 +246,10 @@ class _Stages:
         for number, attempts in enumerate(_waves(plan)):
             async with aclosing(self._results(attempts, is_first=number == 0)) as results:
                 async for result in results:
-                    self.earlier.pop((result.position, result.attempt), None)
-                    verdict = self.progress.add(result)
+                    place = (result.position, result.attempt)
+                    self.earlier.pop(place, None)
+                    case, recording = self.in_work.pop(place)
+                    verdict = self.progress.add(result, recording, case.case)
                     self.events.on_result(result, verdict)
                     if plan.exit_first and verdict not in (Verdict.PASSED, Verdict.INFORMATIONAL):
                         self.note("stopped at the first attempt that did not pass (-x); the others were not made")
@@ -269,7 +273,12 @@ class _Stages:
         for case, recording in self.plan.recorded or ():
             self.store.add_recording(self.plan.info.id, case.position, recording, may_wait=True)
             self.models |= dict.fromkeys(recording.trace.models)
-            yield self.connect(case), recording
+            yield self._begin(self.connect(case), recording)
+
+    def _begin(self, case: PlannedCase, recording: Recording) -> Pair:
+        """Return a conversation to score, and keep it until its result is there."""
+        self.in_work[case.position, recording.attempt] = (case, recording)
+        return case, recording
 
     async def _recordings(self, attempts: int, *, is_first: bool) -> AsyncIterator[Pair]:
         """Yield the recordings up to a number of attempts. Those that exist already are in the first wave."""
@@ -278,7 +287,7 @@ class _Stages:
             for pair, result in _earlier_attempts(plan, self.connect, self.store, self.attempts_to_skip):
                 if result is not None:
                     self.earlier[result.position, result.attempt] = result
-                yield pair
+                yield self._begin(*pair)
             for pair in self._list_recorded():
                 yield pair
         if plan.agent is not None:
@@ -293,7 +302,7 @@ class _Stages:
                 self.store.add_recording(plan.info.id, case.position, recording)
                 self.events.on_recording(recording)
                 self.models |= dict.fromkeys(recording.trace.models)
-                yield case, recording
+                yield self._begin(case, recording)
 
     def _keep_turns(self, case: PlannedCase, recording: Recording) -> None:
         """Store the turns of a conversation that is not over, for a run that goes on after an interruption."""

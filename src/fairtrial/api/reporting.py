@@ -13,6 +13,7 @@ from fairtrial.api.attempt_filter import Selection, selection_line
 from fairtrial.records.audit import GateAudit, SuiteAudit
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.gate import GateDecision
+from fairtrial.records.mode_history import ModeHistory
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run_comparison import Comparison
@@ -25,6 +26,7 @@ from fairtrial.reports.decisions.comparison_table import comparison_report
 from fairtrial.reports.decisions.gate_report import gate_report
 from fairtrial.reports.decisions.history_report import case_history_report, history_report
 from fairtrial.reports.decisions.planning_report import flaky_report, plan_report
+from fairtrial.reports.failures.mode_history_report import mode_history_report
 from fairtrial.reports.judges.ballots import ballots
 from fairtrial.reports.mutation.mutation_table import mutation_table, summary_line
 from fairtrial.reports.report_table import ReportedRun
@@ -165,8 +167,11 @@ def print_bisection(console: Console, bisection: Bisection) -> None:
     console.print(bisection_report(bisection))
 
 
-def print_history(console: Console, history: RunHistory | CaseHistory) -> None:
-    """Print a series of runs, or the attempts at a case along it."""
+def print_history(console: Console, history: RunHistory | CaseHistory | ModeHistory) -> None:
+    """Print a series of runs, the attempts at a case along it, or its failure modes."""
+    if isinstance(history, ModeHistory):
+        console.print(mode_history_report(history))
+        return
     console.print(case_history_report(history) if isinstance(history, CaseHistory) else history_report(history))
 
 

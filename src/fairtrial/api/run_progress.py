@@ -7,16 +7,19 @@ import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import SummaryBuilder, aggregate
+from fairtrial.analysis.failures.run_failures import FAILED, find_failure
 from fairtrial.api.planning import now
 from fairtrial.api.stored_runs import clustered, measure_stored
 from fairtrial.errors import StoreError
+from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.case import EvalCase
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
@@ -47,15 +50,20 @@ class RunProgress:
         seconds = (self._info.seconds or 0.0) + time.monotonic() - self._started
         return replace(self._info, seconds=round(seconds, 3))
 
-    def add(self, result: CaseResult) -> Verdict:
+    def add(self, result: CaseResult, recording: Recording, case: EvalCase) -> Verdict:
         """Add a result to the store and to the numbers, and return its verdict."""
         verdicts = result.verdicts
-        self._store.add_result(self._info.id, result, verdicts)
+        verdict = result.combine_verdicts(verdicts)
+        finding = None
+        if verdict in FAILED:
+            with suppress(Exception):  # a run never ends because of it: without a finding, it is looked for again
+                finding = find_failure(result, recording, case, verdicts)
+        self._store.add_result(self._info.id, result, verdicts, finding)
         if self._builder is not None:
             self._add_earlier(self._builder, (result.position, result.attempt))
             self._builder.add(result, verdicts)
         self._has_new_results = True
-        return result.combine_verdicts(verdicts)
+        return verdict
 
     def _add_earlier(self, builder: SummaryBuilder, end: tuple[float, int]) -> None:
         """Count the earlier results that come before a position and attempt in file order."""

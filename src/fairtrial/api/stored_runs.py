@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.analysis.measured_run import Measure, MeasuredRun, measure_run
 from fairtrial.analysis.sequential import WaveTable, take_waves
+from fairtrial.api.run_parts.stored_attempts import StoredAttempts, StoredResults
 from fairtrial.errors import RunNotPassedError
 from fairtrial.records.attack_report import AttackReport
 from fairtrial.records.attempt import Recording
@@ -211,6 +212,11 @@ class Run:
         """The recordings with the positions of their cases, in file order."""
         return self._store.recordings(self.info.id)
 
+    @property
+    def stored_attempts(self) -> StoredAttempts:
+        """Its attempts with the findings of their scoring."""
+        return StoredAttempts(self._store, self.info.id)
+
     def measured(self, *, valid_only: bool = False) -> MeasuredRun:
         """Return the numbers of its attempts, case by case."""
         return measure_stored(self._store, self.info, valid_only=valid_only)
@@ -287,42 +293,6 @@ class Run:
     def add_label(self, label: Label) -> None:
         """Store a label. Earlier labels of the same attempt stay."""
         self._store.add_label(self.info.id, label)
-
-
-class StoredResults(Sequence[CaseResult]):
-    """The results of a run as a sequence that reads them from the store."""
-
-    def __init__(self, store: Store, run_id: str) -> None:
-        self._store = store
-        self._run_id = run_id
-
-    def __len__(self) -> int:
-        return self._store.count_results(self._run_id)
-
-    def __iter__(self) -> Iterator[CaseResult]:
-        return self._store.results(self._run_id)
-
-    @overload
-    def __getitem__(self, index: int) -> CaseResult: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[CaseResult]: ...
-
-    def __getitem__(self, index: int | slice) -> CaseResult | list[CaseResult]:
-        """Return the result at a place in file order, or a list of results."""
-        if isinstance(index, slice):
-            start, stop, step = index.indices(len(self))
-            if step != 1:
-                return list(self)[index]
-            return list(self._store.results(self._run_id, offset=start, limit=max(0, stop - start)))
-        place = index + len(self) if index < 0 else index
-        found = list(self._store.results(self._run_id, offset=place, limit=1)) if place >= 0 else []
-        if not found:
-            raise IndexError(f"the run has {len(self)} results, got the index {index}")
-        return found[0]
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} results of the run {self._run_id}>"
 
 
 def open_store(url: str, *, create: bool = True) -> Store:

@@ -15,6 +15,12 @@ from fairtrial.cli.options import flags, trust_flags
 @click.argument("run", required=False, default="", shell_complete=completion.runs)
 @click.option("--case", metavar="ID", help="Show the attempts at this case, and since when it is broken or flaky.")
 @click.option(
+    "--failures",
+    "with_failures",
+    is_flag=True,
+    help="Show the failure modes: in which run each was seen first and last, and where it came back.",
+)
+@click.option(
     "--measure",
     metavar="NAME",
     default="cases",
@@ -51,6 +57,7 @@ from fairtrial.cli.options import flags, trust_flags
 def history(
     run: str,
     case: str | None,
+    with_failures: bool,
     measure: str,
     series: str,
     last: int,
@@ -69,17 +76,22 @@ def history(
     fairtrial history
     fairtrial history 20261121 --measure final_response_match_v2 --last 100
     fairtrial history --case refund --json refund.json
+    fairtrial history --failures
     fairtrial history --series agent,tags
     """  # noqa: D301
     from fairtrial import api
     from fairtrial.cli.console import console
+    from fairtrial.records.run_history import RunHistory
 
+    if with_failures and case is not None:
+        raise click.UsageError("--failures shows all cases; leave out --case")
     fields = [field.strip() for field in series.split(",") if field.strip()]
     found = (
         api.history(run, measure=measure, series=fields, last=last, order=order, false_every=false_every, store=store)
         if case is None
         else api.case_history(case, run, series=fields, last=last, order=order, store=store)
     )
-    trust_flags.write(found, json_file)
+    shown = api.mode_history(found, store=store) if with_failures and isinstance(found, RunHistory) else found
+    trust_flags.write(shown, json_file)
     if not trust_flags.is_stdout(json_file):
-        api.print_history(console(), found)
+        api.print_history(console(), shown)

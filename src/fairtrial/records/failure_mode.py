@@ -78,6 +78,41 @@ class FailedAttempt(Record, frozen=True):
     judged_quote: str = ""
 
 
+class FoundFailure(Record, frozen=True, array_like=True):
+    """What was found in a failed attempt when it was scored. It is stored beside the result, as a list without names.
+
+    Attempts at the same case that passed were not known then. `signature` and `step` hold the fields of both records.
+    `features` are the properties that failures may share, and `cluster` is that of the case. Findings of another
+    `version` are not used: they are made again.
+    """
+
+    version: int
+    signature: tuple[str, str, str, str, str]
+    side: FaultSide
+    reason: str
+    step: tuple[int, int | None, StepKind, int, str] | None
+    evidence: Evidence | None
+    criteria: tuple[str, ...]
+    length: int
+    features: tuple[str, ...]
+    cluster: str
+
+    def place_at(self, position: int, case: str, attempt: int, signature: Signature) -> FailedAttempt:
+        """Return the failed attempt at a case. `signature` is a record of its signature, which others may share."""
+        return FailedAttempt(
+            position,
+            case,
+            attempt,
+            signature,
+            self.side,
+            self.reason,
+            None if self.step is None else DecisiveStep(*self.step),
+            self.evidence,
+            self.criteria,
+            length=self.length,
+        )
+
+
 class SharedFeature(Record, frozen=True):
     """A property that is more, or less, frequent in the cases of a mode than in the cases that passed.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
+from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.failure_mode import FailedAttempt
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult
@@ -55,7 +57,15 @@ class JudgedPart(Record, frozen=True):
     score: Score
 
 
-def transcripts(run: ReportedRun) -> Iterator[Transcript]:
+class Attempts(NamedTuple):
+    """The results, the cases and the recordings of some attempts, each in file order."""
+
+    cases: Iterable[CaseResult]
+    expected: Iterable[ExpectedCase]
+    recordings: Iterable[tuple[int, Recording]]
+
+
+def transcripts(run: ReportedRun | Attempts) -> Iterator[Transcript]:
     """Yield each attempt of a run. Results, recordings and cases are read side by side in file order, and not kept.
 
     A run that was interrupted may have recordings without a result. They are left out.

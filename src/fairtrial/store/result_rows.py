@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import UNSET, UnsetType
+
 from fairtrial.records.attempt import EndedBy, Failure
+from fairtrial.records.failure_mode import FoundFailure
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.record import Record
+from fairtrial.records.record import Json, Record
 from fairtrial.records.result import Aggregation, CaseResult, Fault, InvocationInjection, JudgeStats, Outcome, Verdict
 from fairtrial.records.score import Range, Score
 from fairtrial.store.bodies import UnreadableBodyError, encode
@@ -27,7 +30,10 @@ class Terms(Record, frozen=True):
 
 
 class ResultBody(Record, frozen=True):
-    """A result without its place, its terms and its case digest, which have columns or rows of their own."""
+    """A result without its place, its terms and its case digest, which have columns or rows of their own.
+
+    `finding` is a `FoundFailure`, which another version of this program may write in another shape.
+    """
 
     case_id: str
     eval_set: str
@@ -44,6 +50,7 @@ class ResultBody(Record, frozen=True):
     environment: ModelUsage | None
     injections: tuple[InvocationInjection, ...]
     probability: float | None = None
+    finding: Json | UnsetType = UNSET
 
 
 def make_terms(outcome: Outcome) -> Terms:
@@ -51,8 +58,8 @@ def make_terms(outcome: Outcome) -> Terms:
     return Terms(outcome.criterion, outcome.threshold, outcome.lower_is_better, outcome.range, outcome.aggregation)
 
 
-def make_body(result: CaseResult, criteria: Sequence[int]) -> ResultBody:
-    """Return a result's body whose outcomes have these criteria, by their numbers in the run."""
+def make_body(result: CaseResult, criteria: Sequence[int], finding: FoundFailure | None = None) -> ResultBody:
+    """Return a result's body whose outcomes have these criteria, by their numbers in the run, with its finding."""
     return ResultBody(
         result.case_id,
         result.eval_set,
@@ -69,6 +76,7 @@ def make_body(result: CaseResult, criteria: Sequence[int]) -> ResultBody:
         result.environment,
         result.injections,
         result.probability,
+        UNSET if finding is None else finding,
     )
 
 
@@ -108,7 +116,13 @@ def read_result(body: ResultBody, position: int, attempt: int, digest: str, term
     )
 
 
-def result_row(result: CaseResult, run: int, criteria: Sequence[int], verdicts: Sequence[Verdict]) -> Row:
+def result_row(
+    result: CaseResult,
+    run: int,
+    criteria: Sequence[int],
+    verdicts: Sequence[Verdict],
+    finding: FoundFailure | None = None,
+) -> Row:
     """Return a result's row, given its outcomes' verdicts."""
     verdict = result.combine_verdicts(verdicts)
     return {
@@ -118,7 +132,7 @@ def result_row(result: CaseResult, run: int, criteria: Sequence[int], verdicts: 
         "verdict": verdict.value,
         "fault_side": result.find_fault_side(verdict),
         "valid": None if result.invalidations is None else not result.invalidations,
-        "body": encode(make_body(result, criteria)),
+        "body": encode(make_body(result, criteria, finding)),
     }
 
 

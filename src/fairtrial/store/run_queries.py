@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
+from fairtrial.records.failure_mode import FoundFailure
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.result import Verdict
@@ -32,6 +33,14 @@ class _SampledBody(msgspec.Struct):
     probability: float | None = None
 
 
+class _FoundBody(msgspec.Struct):
+    """The fields of a result's body that name the case, and say where the attempt went wrong."""
+
+    case_id: str
+    name: str = ""
+    finding: FoundFailure | None = None
+
+
 class RunQueries(ABC):
     """The queries of a store that need few columns or labels from a run."""
 
@@ -44,6 +53,23 @@ class RunQueries(ABC):
     @abstractmethod
     def commit(self) -> None:
         """Write the waiting rows, so that queries return them."""
+
+    def found_failures(self, run_id: str) -> Iterator[tuple[int, str, int, Verdict, FoundFailure | None]]:
+        """Yield each attempt in file order: position, name and number, verdict, and the finding if there is one.
+
+        Only a finding is decoded, and with it the name of the case.
+        """
+        self.commit()
+        columns = (RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.body)
+        query = sa.select(*columns).where(RESULTS.c.run == self._number(run_id))
+        decoder = BodyDecoder(_FoundBody)
+        for row in self._connections.rows(query.order_by(RESULTS.c.position, RESULTS.c.attempt)):
+            verdict, title, finding = Verdict(row.verdict), "", None
+            if verdict in (Verdict.FAILED, Verdict.ERROR):
+                with suppress(UnreadableBodyError):  # then the whole result is read, which counts what cannot be read
+                    body = decoder.decode(row.body)
+                    title, finding = body.name or body.case_id, body.finding
+            yield row.position, title, row.attempt, verdict, finding
 
     def case_keys(self, run_id: str, name: str | None = None) -> Iterator[tuple[int, CaseKey, str]]:
         """Yield position, key and name for each case in a run, in file order, or only of those with an id or name.

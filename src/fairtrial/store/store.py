@@ -16,6 +16,7 @@ from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.failure_mode import FoundFailure
 from fairtrial.records.label import Label
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult, Verdict
@@ -139,10 +140,16 @@ class Store(ViewQueries):
         else:
             self._replace_at_once(RECORDINGS, row)
 
-    def add_result(self, run_id: str, result: CaseResult, verdicts: Sequence[Verdict] | None = None) -> None:
+    def add_result(
+        self,
+        run_id: str,
+        result: CaseResult,
+        verdicts: Sequence[Verdict] | None = None,
+        finding: FoundFailure | None = None,
+    ) -> None:
         """Store a result in place of an earlier result for the same attempt. It may wait: it can be computed again.
 
-        `verdicts` are its outcome verdicts if they are already known.
+        `verdicts` are its outcome verdicts if they are already known, and `finding` says where it went wrong.
         """
         number = self._number(run_id)
         criteria = [self._criterion(number, make_terms(outcome)) for outcome in result.outcomes]
@@ -150,7 +157,8 @@ class Store(ViewQueries):
         rows = score_rows(result, number, criteria, verdicts)
         self._waiting[SCORES] += rows
         self._waiting_rows += len(rows)
-        self._wait(RESULTS, {**result_row(result, number, criteria, verdicts), "changed": self._next_change(number)})
+        row = result_row(result, number, criteria, verdicts, finding)
+        self._wait(RESULTS, {**row, "changed": self._next_change(number)})
 
     def _next_change(self, run: int) -> int:
         """Return the number of a run's next change. Only one process writes a run at a time."""

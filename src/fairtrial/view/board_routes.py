@@ -27,18 +27,25 @@ class BoardRoutes:
 
     def board(self, request: Request) -> Response:
         """Return the board of a run."""
-        return send_json(self._board.view(request.path_params["run"]))
+        return self._send(request)
 
     async def change(self, request: Request) -> Response:
         """Add, rename or merge modes, and return the board."""
         wanted = await read_body(request, api.BoardRequest)
         run = request.path_params["run"]
         await run_in_threadpool(self._board.change, run, wanted)
-        return send_json(await run_in_threadpool(self._board.view, run))
+        return await run_in_threadpool(self._send, request)
 
     async def note(self, request: Request) -> Response:
         """Store notes on failures, and return the board."""
         note = await read_body(request, api.NoteRequest)
         run = request.path_params["run"]
         await run_in_threadpool(self._board.note, run, note)
-        return send_json(await run_in_threadpool(self._board.view, run))
+        return await run_in_threadpool(self._send, request)
+
+    def _send(self, request: Request) -> Response:
+        """Return the board, with as many cards of a column as the page asks for."""
+        cards = request.query_params.get("cards", "")
+        most = int(cards) if cards.isascii() and cards.isdigit() and len(cards) < 10 else None
+        queued_only = request.query_params.get("only") == "queued"
+        return send_json(self._board.view(request.path_params["run"], cards=most, queued_only=queued_only))

@@ -20,11 +20,11 @@ _MOST_GROUPS = 20
 
 def attempt_features(result: CaseResult, conversation: Conversation, case: EvalCase | None) -> frozenset[str]:
     """Return the properties of an attempt: its tools, errors, turns, language, tokens, models, ending and groups."""
-    return _shared(frozenset(_features(result, conversation, case)))
+    return shared_set(frozenset(_features(result, conversation, case)))
 
 
 @lru_cache(maxsize=4096)
-def _shared(features: frozenset[str]) -> frozenset[str]:
+def shared_set(features: frozenset[str]) -> frozenset[str]:
     """Return one set for equal sets, so that many attempts with equal properties need the memory of one."""
     return frozenset(map(intern, features))
 

@@ -7,8 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
-from fairtrial.analysis.failures.attempt_features import attempt_features
+from msgspec.structs import astuple
+
+from fairtrial.analysis.failures.attempt_features import attempt_features, shared_set
 from fairtrial.analysis.failures.call_differences import normal_key
 from fairtrial.analysis.failures.detectors import find_decisive
 from fairtrial.analysis.failures.events import Conversation
@@ -19,18 +22,30 @@ from fairtrial.analysis.failures.shared_features import majority
 from fairtrial.analysis.failures.tool_effects import read_hints
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
-from fairtrial.records.failure_mode import FailedAttempt, Signature
+from fairtrial.records.failure_mode import FailedAttempt, FoundFailure, Signature
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.trace import ToolCall, Trace
 
 FAILED = (Verdict.FAILED, Verdict.ERROR)
 """The verdicts of failed attempts. An attempt without a verdict is counted in the notes."""
+FINDINGS = 1
+"""The version of the findings that are stored beside results. Raise it whenever a detector finds something else."""
 _NEARLY_ALL = 0.8
 """The share of the attempts that passed which has to share a call, if five or more passed."""
 _FEW_PASSES = 5
 
 Attempted = tuple[CaseResult, Recording | None]
 """The result of an attempt, with its recording if it is stored."""
+
+
+class FoundAttempt(NamedTuple):
+    """The place of an attempt, its verdict, and its finding if it failed and a finding is stored."""
+
+    position: int
+    case: str
+    attempt: int
+    verdict: Verdict
+    finding: FoundFailure | None
 
 
 @dataclass
@@ -67,6 +82,39 @@ class FailureCollector:
         tally.add_case(failures, "" if case is None else case.cluster or "")
         if passing:
             tally.passes[attempts[0][0].position] = majority(passing)
+
+    def add_found(self, attempts: Sequence[FoundAttempt]) -> None:
+        """Add all attempts at a case of which none passed, each failure as it was found when it was scored."""
+        tally = self.tally
+        tally.attempts += len(attempts)
+        failures: Counter[int] = Counter()
+        for position, case, number, verdict, finding in attempts:
+            tally.unscored += verdict is Verdict.UNSCORED
+            if finding is None:
+                continue
+            failed = finding.place_at(position, case, number, _shared(Signature(*finding.signature)))
+            self.failed.append(failed)
+            failures[tally.add(failed, shared_set(frozenset(finding.features)))] += 1
+        tally.add_case(failures, next((own.finding.cluster for own in attempts if own.finding is not None), ""))
+
+
+def find_failure(result: CaseResult, recording: Recording, case: EvalCase, verdicts: Sequence[Verdict]) -> FoundFailure:
+    """Return the decisive step and the properties of a failed attempt, without any other attempt at the case."""
+    conversation = Conversation(recording.trace)
+    attempt = Attempt(result, recording, case, None, read_hints(recording.trace.agents), verdicts)
+    failed = explain(attempt, conversation)
+    return FoundFailure(
+        FINDINGS,
+        astuple(failed.signature),
+        failed.side,
+        failed.reason,
+        None if failed.step is None else astuple(failed.step),
+        failed.evidence,
+        failed.criteria,
+        failed.length,
+        tuple(sorted(attempt_features(result, conversation, case))),
+        case.cluster or "",
+    )
 
 
 def explain(attempt: Attempt, conversation: Conversation) -> FailedAttempt:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairtrial.analysis.failures.board_columns import (
     BoardCard,
@@ -30,8 +30,10 @@ from fairtrial.store import Store
 from fairtrial.text.redaction.redact import redact
 
 MOST_COLUMNS = 24
-MOST_CARDS = 50
+MOST_CARDS = 2_000
 """The most columns, and the most cards of a column, that a page gets."""
+_FIRST_CARDS = 50
+"""The cards of a column that a page gets if it does not say how many."""
 _MOST_ATTEMPTS = 200
 _LONGEST_NOTE = 20_000
 _LONGEST_NAME = 200
@@ -51,23 +53,30 @@ class ModeBoard:
         """`find` returns the failures of the run with an id, or None if it has too many."""
         self._store, self._find = store, find
 
-    def view(self, run_id: str) -> shapes.BoardView:
-        """Return the board of a run. Raises UsageError if there is no such run, or if it has too many failures."""
+    def view(self, run_id: str, *, cards: int | None = None, queued_only: bool = False) -> shapes.BoardView:
+        """Return the board of a run with the first cards of each column, or of those that a queue drew.
+
+        Raises UsageError if there is no such run, if it has too many failures, or for more than 2,000 cards.
+        """
+        most = _FIRST_CARDS if cards is None else cards
+        if not 0 < most <= MOST_CARDS:
+            raise UsageError(f"cards: must be 1 to {MOST_CARDS:,}, got {most}")
         run = self._store.run(run_id).id
         events = self._store.board(run).events()
         changes = list(events.values())
-        cards = self._cards(run, changes)
+        sorted_cards = self._cards(run, changes)
         queued = self._probabilities(run)
         mode_names = [current_names(changes, mode.name) for mode in self._failures(run).modes]
-        columns = list(_columns(cards, changes, mode_names, queued))
-        several, equal, alpha = count_agreement(cards)
-        labelers = sorted({author for card in cards for author in card.labels})
+        selection = _Selection(most, queued, queued_only)
+        columns = list(_columns(sorted_cards, changes, mode_names, selection))
+        several, equal, alpha = count_agreement(sorted_cards)
+        labelers = sorted({author for card in sorted_cards for author in card.labels})
         return shapes.BoardView(
             run,
             max(events, default=0),
-            len(cards),
-            sum(bool(card.labels) for card in cards),
-            sum(card.weight is not None for card in cards),
+            len(sorted_cards),
+            sum(bool(card.labels) for card in sorted_cards),
+            sum(card.weight is not None for card in sorted_cards),
             _largest_columns(columns, mode_names),
             shapes.PeopleView(labelers, several, equal, alpha),
             max(0, len(columns) - MOST_COLUMNS),
@@ -204,17 +213,23 @@ def _with_name(name: str, earlier: Label | None) -> str:
     return f"{first_line(name)}\n{rest}".strip()
 
 
+class _Selection(NamedTuple):
+    """The cards that a page wants: at most `most` of a column, and only those of a queue if `queued_only`."""
+
+    most: int
+    queued: Collection[tuple[int, int]]
+    queued_only: bool
+
+
 def _columns(
-    cards: Sequence[BoardCard],
-    events: Sequence[BoardEvent],
-    mode_names: Sequence[str],
-    queued: Collection[tuple[int, int]],
+    cards: Sequence[BoardCard], events: Sequence[BoardEvent], mode_names: Sequence[str], selection: _Selection
 ) -> Iterator[shapes.ColumnView]:
     """Yield the modes in an order that stays: failures without a mode, the modes of `mode_names`, then those of people.
 
     A mode of people has the place of its first mention. Failures that are none come last. In a column, those of a queue
     come first, and then those that people read.
     """
+    queued = selection.queued
     by_key: dict[str, list[BoardCard]] = {"": []}
     names = {"": "", NOT_A_FAILURE: NOT_A_FAILURE}
     mentions = [(event.at, event.name) for event in events if event.action == "add"]
@@ -226,14 +241,15 @@ def _columns(
         by_key.setdefault(name_key(card.name), []).append(card)
         names.setdefault(name_key(card.name), card.name)
     not_failures = by_key.pop(NOT_A_FAILURE, [])
-    for key, own in [*by_key.items(), (NOT_A_FAILURE, not_failures)]:
+    for key, group in [*by_key.items(), (NOT_A_FAILURE, not_failures)]:
+        own = [card for card in group if card.place in queued or not selection.queued_only]
         ordered = sorted(own, key=lambda card: (card.place not in queued, not card.labels, card.place))
         yield shapes.ColumnView(
             key,
             names[key],
             len(own),
             sum(bool(card.labels) for card in own),
-            [_card(card, queued) for card in ordered[:MOST_CARDS]],
+            [_card(card, queued) for card in ordered[: selection.most]],
             sum(card.weight is not None for card in own),
             estimate_mode(cards, key),
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
@@ -13,18 +13,29 @@ from fairtrial.analysis.failures.mode_changes import compare_modes, rates_of_run
 from fairtrial.analysis.failures.mode_counts import count_modes
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
 from fairtrial.analysis.failures.named_failures import ReadFailure, estimate_names, names_of_modes, read_failures
-from fairtrial.analysis.failures.run_failures import FAILED, FailureCollector
+from fairtrial.analysis.failures.run_failures import FAILED, FINDINGS, FailureCollector, FoundAttempt
 from fairtrial.errors import UsageError
 from fairtrial.formats.garbage import paused_collector
 from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import FAILURES
-from fairtrial.records.result import CaseResult
+from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.transcript import Transcript, transcripts
 
 if TYPE_CHECKING:
+    from fairtrial.api.run_parts.stored_attempts import StoredAttempts
     from fairtrial.store import Store
+
+
+@runtime_checkable
+class _InStore(Protocol):
+    """A run in a store."""
+
+    @property
+    def stored_attempts(self) -> StoredAttempts:
+        """Its attempts with the findings of their scoring."""
+        ...
 
 
 def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANCE) -> Failures:
@@ -45,10 +56,40 @@ def count_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTAN
     """Return the failures of a run without the labels of people, and the counts behind them."""
     collector = FailureCollector()
     with paused_collector():
-        for attempts in by_position(transcripts(run)):
-            collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
+        if isinstance(run, _InStore):
+            _collect_stored(run.stored_attempts, collector)
+        else:
+            for attempts in by_position(transcripts(run)):
+                _collect(attempts, collector)
     tally = collector.tally
     return count_modes(tally, run.info.id, largest_distance=largest_distance, failed=collector.failed), tally
+
+
+def _collect(attempts: Sequence[Transcript], collector: FailureCollector) -> None:
+    collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
+
+
+def _collect_stored(stored: StoredAttempts, collector: FailureCollector) -> None:
+    """Collect the failures of a run in a store. Conversations are read only where the findings are not enough."""
+    cases = [(place, list(own)) for place, own in groupby(stored.found_failures(), key=lambda own: own.position)]
+    read = by_position(stored.transcripts([position for position, attempts in cases if not _is_enough(attempts)]))
+    following = next(read, None)
+    for position, attempts in cases:
+        if following is not None and following[0].result.position == position:
+            _collect(following, collector)
+            following = next(read, None)
+        elif _is_enough(attempts):
+            collector.add_found(attempts)
+
+
+def _is_enough(attempts: Sequence[FoundAttempt]) -> bool:
+    """Whether the findings of all attempts at a case say everything: no attempt passed, and all are of this version."""
+    findings = [own.finding for own in attempts if own.verdict in FAILED]
+    return (
+        bool(findings)
+        and all(finding is not None and finding.version == FINDINGS for finding in findings)
+        and all(own.verdict is not Verdict.PASSED for own in attempts)
+    )
 
 
 def read_transcript(store: Store, run_id: str, result: CaseResult) -> Transcript:

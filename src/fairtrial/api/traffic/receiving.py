@@ -101,6 +101,7 @@ class Receiver:
         self._places = _Places(plan, store)
         self._histories = JoinedHistories(self._known_conversations())
         self._in_scoring: dict[Place, tuple[str, list[SpanBatch]]] = {}
+        self._in_work: dict[Place, Pair] = {}
         self._models: dict[str, None] = {}
         self._warnings: dict[str, None] = {}
         self._stopping = threading.Event()
@@ -197,7 +198,8 @@ class Receiver:
                     aclosing(score(pairs, concurrency=plan.concurrency, ballots=ballots)) as results,
                 ):
                     async for result in results:
-                        progress.add(result)
+                        case, recording = self._in_work.pop((result.position, result.attempt))
+                        progress.add(result, recording, case.case)
                         progress.commit()
                         self._note_scored(result)
                         on_result(result)
@@ -218,6 +220,7 @@ class Receiver:
             self._wake.clear()
             is_last = self._stopping.is_set()
             for pair in self._due():
+                self._in_work[pair[0].position, pair[1].attempt] = pair
                 yield connect(pair[0]), pair[1]
             if is_last:
                 return
