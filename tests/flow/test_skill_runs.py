@@ -128,6 +128,28 @@ def test_triggers_have_sensitivity_and_specificity() -> None:
     assert "wrong on 1 query: yes-3" in wrong
 
 
+def test_near_misses_have_a_share_of_their_own(folder: Path) -> None:
+    """The worst category comes first. A kind of query that has no categories has no such note."""
+    queries = [
+        {"query": "Write a report of the sales in sales.csv.", "should_trigger": True},
+        {"query": "Delete the report of the sales.", "should_trigger": False, "category": "near miss"},
+        {"query": "When do the sales begin?", "should_trigger": False, "kind": "near miss"},
+        {"query": "What is the capital of France?", "should_trigger": False, "category": "unrelated"},
+        {"query": "Hello.", "should_trigger": False},
+    ]
+    (folder / "sales-report" / "evals" / "trigger-eval.json").write_text(json.dumps(queries))
+    run("--trigger")
+    (note,) = (note for note in report()["run"]["notes"] if "by category" in note)
+    lead, shares = note.split(" by category: ")
+    assert lead == "the skill: stays quiet on queries that should not fire,"
+    names = [share.split(" (")[0] for share in shares.split("), ")]
+    assert names == [
+        "near miss 50 % of 2 queries",
+        "unrelated 100 % of 1 query",
+        "without a category 100 % of 1 query",
+    ]
+
+
 def test_descriptions_are_tried_side_by_side(folder: Path) -> None:
     """Another description changes when the skill fires."""
     (folder / "vague.txt").write_text("Does many things.")
