@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -280,3 +281,18 @@ def test_calls_that_nobody_saw_are_not_counted(folder: Path) -> None:
 def test_the_path_of_a_skill_file_means_the_skill() -> None:
     """People complete the path of the file that they wrote."""
     assert run(skill="sales-report/SKILL.md").code == 0
+
+
+@pytest.mark.parametrize(("version", "is_refused"), [("0.92.0", True), ("999.0.0", False), ("unknown", False)])
+def test_a_program_that_may_find_no_skills_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, version: str, is_refused: bool
+) -> None:
+    """Codex 0.92.0 looks for skills in another folder: it would run to the end, and the skill would change nothing."""
+    program = folder / "bin" / "codex"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo codex-cli {version} || touch {folder}/ran\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    done = fairtrial("run", "sales-report", "--agent", "codex", "--attempts", "1", "--sandbox", "none")
+    refusal = "codex: codex-cli 0.92.0 is older than 0.98.0, and may find no skills; update the program"
+    assert (refusal in done.err, (folder / "ran").exists()) == (is_refused, not is_refused)
