@@ -202,6 +202,39 @@ def test_a_missing_file_stops_before_anything_runs(folder: Path) -> None:
     assert "holds no 'evals/files/sales.csv', which the case 'three-months' gives to the agent" in done.err
 
 
+def test_check_names_a_missing_file_and_where_it_may_be(folder: Path) -> None:
+    """A folder that got a new name is seen before anything runs."""
+    path = folder / "sales-report" / "evals" / "evals.json"
+    path.write_text(path.read_text().replace("evals/files/sales.csv", "old-name/files/sales.csv"))
+    done = fairtrial("check", "sales-report")
+    assert done.code == 2
+    problem = "holds no 'old-name/files/sales.csv', which the case 'three-months' gives to the agent"
+    assert f"{problem}; 'evals/files/sales.csv' has the same name" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sales-report", "--only", "one-*"),
+        ("sales-report:one-month",),
+        ("sales-report/evals/evals.json:one-month",),
+        ("sales-report", "--only", "sales-report@with*:one-month"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_cases_are_chosen_as_everywhere(words: tuple[str, ...]) -> None:
+    """A chosen case runs with the skill and without it, and so do its variants by their names."""
+    assert fairtrial("run", *words, "--agent", AGENT, "--attempts", "1", "--json", "run.json").code == 0
+    ran = {(own["case_id"], own["eval_set"].rpartition("@")[2]) for own in report()["attempts"]}
+    assert ran == {("one-month", "with"), ("one-month", "without")}
+
+
+def test_a_case_that_is_left_out_needs_no_files(folder: Path) -> None:
+    """Somebody may lack the files of the other cases."""
+    (folder / "sales-report" / "evals" / "files" / "sales.csv").unlink()
+    assert fairtrial("run", "sales-report", "--only", "one-month", "--agent", AGENT, "--attempts", "1").code == 0
+
+
 @pytest.mark.usefixtures("folder")
 def test_options_of_skills_need_a_skill() -> None:
     """An option that nothing reads is an error."""

@@ -74,7 +74,7 @@ HARNESSES: dict[str, Harness] = {
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"),
             ("IS_SANDBOX=1",),  # root may skip permissions in a sandbox only
             ("--max-budget-usd", COST),
-            "2.1.197",
+            "2.1.100",
         ),
         Harness(
             "codex",
@@ -94,7 +94,7 @@ HARNESSES: dict[str, Harness] = {
             ("gemini", "--version"),
             ("--model", MODEL),
             ("GEMINI_API_KEY", "~/.gemini/oauth_creds.json", "~/.gemini/settings.json"),
-            tested="0.61.0",
+            tested="0.40.0",
         ),
         Harness(
             "opencode",
