@@ -100,6 +100,28 @@ def test_variants_compare_and_gate_like_runs() -> None:
     assert "has no variant 'old'; its variants: with, without" in problem.err
 
 
+@pytest.mark.usefixtures("folder")
+def test_claims_on_a_run_are_about_the_skill() -> None:
+    """Attempts without the skill are the base of claims about a difference, and no part of other claims."""
+    done = run("--better-by", "0", "--not-worse-by", "0.4")
+    run_id = report()["run"]["id"]
+    assert f"than {run_id}@without" in " ".join(done.out.split())
+    assert done.code == 3  # three cases prove little
+    decided = fairtrial("gate", run_id, "--at-least", "0.1", "--json", "-")
+    assert decided.json["claims"][0]["estimate"] == 1
+    assert fairtrial("gate", f"{run_id}@without", "--at-least", "0.9").code == 1
+    run()
+    (cases, *_) = fairtrial("compare", run_id, report()["run"]["id"], "--json", "-").json["rows"]
+    assert (cases["cases"], cases["difference"]) == (3, 0)
+
+
+@pytest.mark.usefixtures("folder")
+def test_claims_on_a_skill_wait_for_all_attempts() -> None:
+    """Waves of attempts would mix the variants."""
+    done = run("--until-decided", "--at-least", "0.5")
+    assert (done.code, "--until-decided: a run of a skill makes all its attempts" in done.err) == (2, True)
+
+
 def test_an_old_version_comes_from_git(folder: Path) -> None:
     """A skill is compared with the last commit, and the working tree is not touched."""
     for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]):
