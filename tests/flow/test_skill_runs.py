@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -57,7 +58,8 @@ def test_the_difference_is_the_first_line() -> None:
     notes = report()["run"]["notes"]
     assert "compared with no skill: 2 of 3 cases better, none worse; no difference shown" in notes[0]
     assert "+1,280 tokens" in notes[0]  # a third more: 2 messages of 960 tokens in 2 of 3 cases
-    assert "best-month-only" in notes[1]
+    silent = "every attempt passes with the skill and without it, so that the case says nothing about the skill"
+    assert notes[1] == f"{silent}: best-month-only"
 
 
 @pytest.mark.usefixtures("folder")
@@ -98,6 +100,28 @@ def test_variants_compare_and_gate_like_runs() -> None:
     assert "has no variant 'old'; its variants: with, without" in problem.err
 
 
+@pytest.mark.usefixtures("folder")
+def test_claims_on_a_run_are_about_the_skill() -> None:
+    """Attempts without the skill are the base of claims about a difference, and no part of other claims."""
+    done = run("--better-by", "0", "--not-worse-by", "0.4")
+    run_id = report()["run"]["id"]
+    assert f"than {run_id}@without" in " ".join(done.out.split())
+    assert done.code == 3  # three cases prove little
+    decided = fairtrial("gate", run_id, "--at-least", "0.1", "--json", "-")
+    assert decided.json["claims"][0]["estimate"] == 1
+    assert fairtrial("gate", f"{run_id}@without", "--at-least", "0.9").code == 1
+    run()
+    (cases, *_) = fairtrial("compare", run_id, report()["run"]["id"], "--json", "-").json["rows"]
+    assert (cases["cases"], cases["difference"]) == (3, 0)
+
+
+@pytest.mark.usefixtures("folder")
+def test_claims_on_a_skill_wait_for_all_attempts() -> None:
+    """Waves of attempts would mix the variants."""
+    done = run("--until-decided", "--at-least", "0.5")
+    assert (done.code, "--until-decided: a run of a skill makes all its attempts" in done.err) == (2, True)
+
+
 def test_an_old_version_comes_from_git(folder: Path) -> None:
     """A skill is compared with the last commit, and the working tree is not touched."""
     for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]):
@@ -126,6 +150,28 @@ def test_triggers_have_sensitivity_and_specificity() -> None:
     assert "fires on 67 % of 3 queries that should (sensitivity" in lead
     assert "stays quiet on 100 % of 3 queries that should not fire (specificity" in lead
     assert "wrong on 1 query: yes-3" in wrong
+
+
+def test_near_misses_have_a_share_of_their_own(folder: Path) -> None:
+    """The worst category comes first. A kind of query that has no categories has no such note."""
+    queries = [
+        {"query": "Write a report of the sales in sales.csv.", "should_trigger": True},
+        {"query": "Delete the report of the sales.", "should_trigger": False, "category": "near miss"},
+        {"query": "When do the sales begin?", "should_trigger": False, "kind": "near miss"},
+        {"query": "What is the capital of France?", "should_trigger": False, "category": "unrelated"},
+        {"query": "Hello.", "should_trigger": False},
+    ]
+    (folder / "sales-report" / "evals" / "trigger-eval.json").write_text(json.dumps(queries))
+    run("--trigger")
+    (note,) = (note for note in report()["run"]["notes"] if "by category" in note)
+    lead, shares = note.split(" by category: ")
+    assert lead == "the skill: stays quiet on queries that should not fire,"
+    names = [share.split(" (")[0] for share in shares.split("), ")]
+    assert names == [
+        "near miss 50 % of 2 queries",
+        "unrelated 100 % of 1 query",
+        "without a category 100 % of 1 query",
+    ]
 
 
 def test_descriptions_are_tried_side_by_side(folder: Path) -> None:
@@ -177,6 +223,39 @@ def test_a_missing_file_stops_before_anything_runs(folder: Path) -> None:
     done = run()
     assert done.code == 2
     assert "holds no 'evals/files/sales.csv', which the case 'three-months' gives to the agent" in done.err
+
+
+def test_check_names_a_missing_file_and_where_it_may_be(folder: Path) -> None:
+    """A folder that got a new name is seen before anything runs."""
+    path = folder / "sales-report" / "evals" / "evals.json"
+    path.write_text(path.read_text().replace("evals/files/sales.csv", "old-name/files/sales.csv"))
+    done = fairtrial("check", "sales-report")
+    assert done.code == 2
+    problem = "holds no 'old-name/files/sales.csv', which the case 'three-months' gives to the agent"
+    assert f"{problem}; 'evals/files/sales.csv' has the same name" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sales-report", "--only", "one-*"),
+        ("sales-report:one-month",),
+        ("sales-report/evals/evals.json:one-month",),
+        ("sales-report", "--only", "sales-report@with*:one-month"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_cases_are_chosen_as_everywhere(words: tuple[str, ...]) -> None:
+    """A chosen case runs with the skill and without it, and so do its variants by their names."""
+    assert fairtrial("run", *words, "--agent", AGENT, "--attempts", "1", "--json", "run.json").code == 0
+    ran = {(own["case_id"], own["eval_set"].rpartition("@")[2]) for own in report()["attempts"]}
+    assert ran == {("one-month", "with"), ("one-month", "without")}
+
+
+def test_a_case_that_is_left_out_needs_no_files(folder: Path) -> None:
+    """Somebody may lack the files of the other cases."""
+    (folder / "sales-report" / "evals" / "files" / "sales.csv").unlink()
+    assert fairtrial("run", "sales-report", "--only", "one-month", "--agent", AGENT, "--attempts", "1").code == 0
 
 
 @pytest.mark.usefixtures("folder")
@@ -258,3 +337,18 @@ def test_calls_that_nobody_saw_are_not_counted(folder: Path) -> None:
 def test_the_path_of_a_skill_file_means_the_skill() -> None:
     """People complete the path of the file that they wrote."""
     assert run(skill="sales-report/SKILL.md").code == 0
+
+
+@pytest.mark.parametrize(("version", "is_refused"), [("0.92.0", True), ("999.0.0", False), ("unknown", False)])
+def test_a_program_that_may_find_no_skills_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, version: str, is_refused: bool
+) -> None:
+    """Codex 0.92.0 looks for skills in another folder: it would run to the end, and the skill would change nothing."""
+    program = folder / "bin" / "codex"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo codex-cli {version} || touch {folder}/ran\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    done = fairtrial("run", "sales-report", "--agent", "codex", "--attempts", "1", "--sandbox", "none")
+    refusal = "codex: codex-cli 0.92.0 is older than 0.98.0, and may find no skills; update the program"
+    assert (refusal in done.err, (folder / "ran").exists()) == (is_refused, not is_refused)

@@ -369,10 +369,12 @@ def test_every_kept_eval_file_is_read_or_named(shared: Path) -> None:
         if path.suffix not in (".json", ".yaml", ".yml"):
             continue
         (checked,) = api.check([str(path)])
-        kind = "refused" if checked.problems else checked.content.split(",")[0]
-        number = 0 if checked.problems else int(checked.content.split(", ")[1].split()[0])
+        # Not all files that cases give to agents are kept.
+        problems = [problem for problem in checked.problems if "gives to the agent" not in problem]
+        kind = "refused" if problems else checked.content.split(",")[0]
+        number = 0 if problems else int(checked.content.split(", ")[1].split()[0])
         counts.setdefault(kind, []).append(number)
-        assert checked.problems or number
+        assert problems or number
     assert {kind: (len(own), sum(own)) for kind, own in counts.items()} == {
         "evals of an Agent Skill": (6, 51),
         "trigger queries of an Agent Skill": (2, 28),

@@ -17,6 +17,18 @@ CHANCES = (
 """The chances of success with the skill, and without it: five without an effect, and two that harm."""
 
 
+class Throws(NamedTuple):
+    """Whether the attempts at a case succeed, with the skill and without it."""
+
+    with_skill: tuple[bool, ...]
+    without: tuple[bool, ...]
+
+    @property
+    def difference(self) -> float:
+        """The difference of the shares of successes."""
+        return (sum(self.with_skill) - sum(self.without)) / len(self.without)
+
+
 class SkillEffect(NamedTuple):
     """The chances with and without a skill, the number of cases, and the attempts at each.
 
@@ -39,19 +51,20 @@ class SkillEffect(NamedTuple):
         source = random.Random(f"{seed} {self}")
         held = better = 0
         for _ in range(repetitions):
-            found = paired_difference([self._difference(source) for _ in range(self.cases)])
+            found = paired_difference([throws.difference for throws in self.throw(source)])
             assert found is not None
             low, high = found.interval()
             held += low - 1e-9 <= self.truth <= high + 1e-9
             better += found.p < 0.05 and found.centre > 0
         return held / repetitions, better / repetitions
 
-    def _difference(self, source: random.Random) -> float:
-        shares = []
-        for mean in (self.with_skill, self.without):
-            chance = source.betavariate(2 * mean, 2 * (1 - mean)) if self.spread and 0 < mean < 1 else mean
-            shares.append(sum(source.random() < chance for _ in range(self.attempts)) / self.attempts)
-        return shares[0] - shares[1]
+    def throw(self, source: random.Random) -> list[Throws]:
+        """Return the successes of each case, drawn with the chances."""
+        return [Throws(*(self._throw_side(source, mean) for mean in self[:2])) for _ in range(self.cases)]
+
+    def _throw_side(self, source: random.Random, mean: float) -> tuple[bool, ...]:
+        chance = source.betavariate(2 * mean, 2 * (1 - mean)) if self.spread and 0 < mean < 1 else mean
+        return tuple(source.random() < chance for _ in range(self.attempts))
 
 
 def skill_effects(cases: tuple[int, ...], attempts: tuple[int, ...]) -> Iterator[SkillEffect]:

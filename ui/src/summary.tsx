@@ -6,6 +6,7 @@ import { reasonText } from "./reasons";
 import { CountsBar, Estimate, IntervalPicture, Name, sideWord, Verdict } from "./marks";
 import { Lead, Modes, useModes } from "./modes";
 import type { Interval } from "./numbers";
+import { SkillUses } from "./skilluses";
 import { Table } from "./table";
 import { Foreign } from "./text";
 import { MovableThreshold } from "./threshold";
@@ -25,6 +26,7 @@ export function Summary() {
       </section>
       <PassK run={run} />
       <Attacks attacks={run.attacks} />
+      <SkillUses uses={run.skill_uses} />
       <Modes modes={modes} />
       <Cases />
     </>

@@ -14,10 +14,30 @@ SIGN = "@"
 """The sign between an eval set, or a run, and the name of a variant: `csv-report@without`."""
 
 
+WITH = "with"
+"""The variant with the skill as it is, which the verdict of a run is about."""
+
+
 def variants_in(run: MeasuredRun) -> list[str]:
     """Return the names of the variants of a run, in the order of its cases."""
     names = (key.eval_set.rpartition(SIGN) for key in run.keys)
     return list(dict.fromkeys(name for _, sign, name in names if sign))
+
+
+def decided_part(run: MeasuredRun) -> MeasuredRun:
+    """Return the part of a run that its verdict is about. Variants that only serve a comparison are left out."""
+    has_baselines = bool(run.info.attempt_rules.baselines) and len(variants_in(run)) > 1
+    return select_variant(run, WITH) if has_baselines else run
+
+
+def own_base(run: MeasuredRun) -> MeasuredRun | None:
+    """Return the part of a run that its verdict is compared with: the attempts without the skill, or with the old one.
+
+    It is None if there is no such variant, or more than one.
+    """
+    variants = variants_in(run) if run.info.attempt_rules.baselines else []
+    others = [variant for variant in variants if variant != WITH]
+    return select_variant(run, others[0]) if len(others) == 1 and WITH in variants else None
 
 
 def select_variant(run: MeasuredRun, variant: str) -> MeasuredRun:

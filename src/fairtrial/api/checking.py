@@ -14,7 +14,9 @@ from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.dialects.dialect_table import dialect_names
 from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.formats.recognise import Loaded
+from fairtrial.formats.skills.skill_files import KINDS as SKILL_KINDS
 from fairtrial.formats.skills.skill_md import FILE as SKILL_FILE
+from fairtrial.formats.skills.waza import TASK_KIND
 from fairtrial.formats.spans.span import LogRecord
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.loading.skill_folders import eval_files, lack_of_evals, read_skill_at
@@ -23,6 +25,8 @@ from fairtrial.records.record import Record
 from fairtrial.simulate.user import check_persona
 from fairtrial.text.display import count
 
+_WITH_FILES = tuple(kind for kind in SKILL_KINDS if kind != TASK_KIND)
+"""Eval files of skills whose cases name files. A task of waza names them for its suite."""
 _PATTERNS = (*loading.RECORDED_NAMES, "*config.yaml", "*config.yml", "*.evalset.yaml", "*.evalset.yml")
 
 
@@ -116,6 +120,10 @@ def _ensure_valid(path: Path, *, lenient: bool, columns: Mapping[str, str], is_n
         for case in loaded.eval_set.cases if loaded.eval_set else ():
             with collecting(problems):
                 check_persona(case)
+        if loaded.kind in _WITH_FILES and loaded.eval_set is not None and path.is_file():
+            from fairtrial.api.skills.skill_cases import check_files  # other files need no workspaces
+
+            problems += check_files(loaded.eval_set.cases, path)
         dialects = dialect_names(part.spans)
         kind = loaded.kind + (f" ({', '.join(dialects)})" if dialects else "")
         notes = tuple(note.removeprefix(f"{path}: ") for note in loaded.notes)

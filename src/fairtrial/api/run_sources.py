@@ -11,7 +11,7 @@ import msgspec
 
 from fairtrial.analysis.measured_run import Measure, MeasuredRun, PlacedCase, measure_run
 from fairtrial.analysis.sequential import WaveTable, take_waves
-from fairtrial.analysis.variants import SIGN, select_variant
+from fairtrial.analysis.variants import SIGN, decided_part, select_variant
 from fairtrial.api.calibrations import calibrations, labelled_outcomes
 from fairtrial.api.case_groups import groups_by_position, with_clusters
 from fairtrial.api.result_folders.dataset_sources import is_folder_of_results, measure_folder
@@ -41,11 +41,19 @@ def measured(
     """Return the numbers of a run. Raises UsageError if there is no such run, or the file cannot be read.
 
     With `cluster`, cases with the same values of that property are one cluster, whatever clusters they declare. The
-    name of a variant behind a run, as in `20261120@without`, chooses the cases of one variant of a skill.
+    name of a variant behind a run, as in `20261120@without`, chooses the cases of one variant of a skill. Without it,
+    the variant is chosen that the verdict of the run is about.
     """
+    return decided_part(measured_whole(run, store, valid_only=valid_only, cluster=cluster))
+
+
+def measured_whole(
+    run: RunSource, store: str = DEFAULT_URL, *, valid_only: bool = False, cluster: str | None = None
+) -> MeasuredRun:
+    """Return the numbers of a run like `measured`, with all variants of a skill unless one is named."""
     if isinstance(run, str) and SIGN in run and not is_file(run):
         name, _, variant = run.rpartition(SIGN)
-        return select_variant(measured(name, store, valid_only=valid_only, cluster=cluster), variant)
+        return select_variant(measured_whole(name, store, valid_only=valid_only, cluster=cluster), variant)
     own = _make_measured(run, store, valid_only=valid_only)
     if cluster is not None:
         with_clusters(own, groups_by_position(yield_cases(run, store), cluster, own.info.id))

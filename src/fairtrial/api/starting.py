@@ -96,6 +96,10 @@ def _queries(name: str, subject: str) -> list[dict[str, object]]:
     return [
         {"query": f"TODO: ask for this, without the name {name}: {subject}.", "should_trigger": True},
         {"query": "TODO: ask for the same in other words.", "should_trigger": True},
-        {"query": "TODO: ask for something that sounds alike and needs another skill.", "should_trigger": False},
-        {"query": "What is the capital of France?", "should_trigger": False},
+        {
+            "query": "TODO: ask for something that sounds alike and needs another skill.",
+            "should_trigger": False,
+            "category": "near miss",
+        },
+        {"query": "What is the capital of France?", "should_trigger": False, "category": "unrelated"},
     ]

@@ -43,6 +43,8 @@ def plan_waves(
     """
     from fairtrial.api.run_sources import measured, waves
 
+    if plan.info.attempt_rules.baselines:
+        raise UsageError(f"{spell('until_decided')}: a run of a skill makes all its attempts, and decides claims then")
     terms: dict[str, CriterionTerms] = {}
     for case in plan.cases:
         for criterion in case.criteria:

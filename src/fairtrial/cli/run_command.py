@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _AGENT = click.option(
     "--agent",
     metavar="TARGET",
-    help="module:function, adk:FOLDER or http://HOST/v1. See docs/how-to/connect-an-agent.md.",
+    help="module:function, claude, adk:FOLDER or http://HOST/v1. See docs/how-to/connect-an-agent.md.",
 )
 _RESUME = click.option(
     "--resume",
@@ -93,6 +93,7 @@ def run(
     \b
     fairtrial run evals/ --agent shop.agent:reply
     fairtrial run questions.csv --agent shop.agent:reply --map input=question,expected=answer
+    fairtrial run path/to/skill --agent claude
 
     Options that are left out come from fairtrial.toml. With claims, the exit code is about them: 0 if all hold, 1 if
     one does not, 3 if one is undecided.

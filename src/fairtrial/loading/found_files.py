@@ -89,7 +89,7 @@ def find_files(paths: Sequence[str | Path], *, recorded: bool) -> Iterator[Found
     check_stdin(paths)
     for given in paths:
         with no_such_path(given):
-            path, only = _split(str(given))
+            path, only = split_cases(str(given))
             of_skill = [] if recorded or not is_skill_folder(path) else eval_files(path)
             files = of_skill or _files(path, RECORDED_NAMES if recorded else _PATTERNS)
             notes = () if of_skill else _omission_notes(path, files, recorded=recorded)
@@ -105,7 +105,8 @@ def has_known_name(path: Path) -> bool:
     )
 
 
-def _split(given: str) -> tuple[Path, tuple[str, ...]]:
+def split_cases(given: str) -> tuple[Path, tuple[str, ...]]:
+    """Return the path and the globs of `FILE:case1,case2`. A path without cases has none."""
     path, colon, cases = given.rpartition(":")
     if colon and not Path(given).exists() and Path(path).exists():
         return Path(path), tuple(case_id.strip() for case_id in cases.split(",") if case_id.strip())

@@ -21,6 +21,7 @@ from fairtrial.records.run_comparison import ComparedMeasure, Comparison
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary
 from fairtrial.reports.attack_rows import attack_markdown
 from fairtrial.reports.attempts import CaseAttempts, by_case
+from fairtrial.reports.changed_files import ChangeReader
 from fairtrial.reports.decisions.comparison_table import measure_value
 from fairtrial.reports.decisions.gate_report import gate_markdown
 from fairtrial.reports.decisions.markdown_comparison import change_text, list_flips
@@ -58,7 +59,9 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions) -> None:
     head = "\n".join([*_head(info, summary, options), *attacks, *mode_lines(run.failure_modes, changes)])
     tail = f"\nLook closer: {code_span(options.show or f'fairtrial show {info.id}', _REASON_LENGTH)}\n"
     left_over = LARGEST - len(head) - len(tail) - _REASON_LENGTH
-    text = f"{head}\n{_failures(by_case(run.cases, info.attempt_rules), summary, left_over)}{tail}"
+    rules = info.attempt_rules
+    cases = (own for own in by_case(run.cases, rules) if own.results[0].eval_set not in rules.baselines)
+    text = f"{head}\n{_failures(cases, summary, left_over, ChangeReader(run.recordings))}{tail}"
     stream.write(text.encode("utf-8", "backslashreplace"))
 
 
@@ -140,10 +143,11 @@ def _estimate(value: str, estimate: Estimate) -> str:
     return f"{value}{f' ({ends})' if ends else ''}"
 
 
-def _failures(cases: Iterable[CaseAttempts], summary: Summary, length: int) -> str:
+def _failures(cases: Iterable[CaseAttempts], summary: Summary, length: int, changes: ChangeReader) -> str:
     """Return the first attempts that did not pass, folded, in at most `length` characters.
 
-    The attempts of a case that passes by its rule are left out.
+    The attempts of a case that passes by its rule are left out. The files that an attempt
+    changed stand below its reasons.
     """
     problems = _problems(cases)
     errors: Counter[Failure] = Counter()
@@ -151,7 +155,7 @@ def _failures(cases: Iterable[CaseAttempts], summary: Summary, length: int) -> s
     parts: list[str] = []
     rest: Iterable[object] = problems
     for result, several in islice(distinct, LISTED):
-        part = _attempt(result, several=several)
+        part = _attempt(result, changes.at(result), several=several)
         room = len(part) + (_REASON_LENGTH + len(_SAME_ERROR) if result.failure is not None else 0)
         if room > length:
             rest = chain([(result, several)], problems)
@@ -207,11 +211,12 @@ def _count_rest(problems: Iterable[object], summary: Summary, listed: int) -> in
     return sum(1 for _ in problems)
 
 
-def _attempt(result: CaseResult, *, several: bool) -> str:
+def _attempt(result: CaseResult, changes: str, *, several: bool) -> str:
     number = f", attempt {result.attempt}" if several or result.attempt > 1 else ""
     summary = f"{MARKS[result.verdict][0]} {code_in_html(result.title)}{number}: {result.verdict}"
-    # The blank lines end the block of HTML, so that the fence between them is read as Markdown.
-    return f"\n<details><summary>{summary}</summary>\n\n{code_block(_details(result))}\n\n</details>\n"
+    blocks = "\n\n".join(filter(None, [code_block(_details(result)), changes]))
+    # The blank lines end the block of HTML, so that the fences between them are read as Markdown.
+    return f"\n<details><summary>{summary}</summary>\n\n{blocks}\n\n</details>\n"
 
 
 def _details(result: CaseResult) -> str:

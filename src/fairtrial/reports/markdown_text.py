@@ -28,10 +28,10 @@ def code_span(text: str, limit: int = _NAME_LENGTH) -> str:
     return f"{fence}{padding}{line}{padding}{fence}"
 
 
-def code_block(text: str) -> str:
-    """Return a text as a fenced block. The fence is longer than any run of backticks in the text."""
+def code_block(text: str, language: str = "text") -> str:
+    """Return a text as a fenced block of a language. The fence is longer than any run of backticks in the text."""
     fence = "`" * max(3, _longest_run(text) + 1)
-    return f"{fence}text\n{_without_secrets(visible(text))}\n{fence}"
+    return f"{fence}{language}\n{_without_secrets(visible(text))}\n{fence}"
 
 
 def code_in_html(text: str, limit: int = _NAME_LENGTH) -> str:

@@ -65,24 +65,35 @@ class Attempts(NamedTuple):
     recordings: Iterable[tuple[int, Recording]]
 
 
+class RecordingReader:
+    """Finds the recordings of results. Both come in file order, so that no recording is kept."""
+
+    def __init__(self, recordings: Iterable[tuple[int, Recording]]) -> None:
+        self._recordings = iter(recordings)
+        self._current = next(self._recordings, _END)
+
+    def at(self, result: CaseResult) -> Recording | None:
+        """Return the recording of a result, or None if it is lost."""
+        place = (result.position, result.attempt)
+        while (self._current[0], self._current[1].attempt) < place:
+            self._current = next(self._recordings, _END)
+        position, recording = self._current
+        return recording if (position, recording.attempt) == place else None
+
+
 def transcripts(run: ReportedRun | Attempts) -> Iterator[Transcript]:
     """Yield each attempt of a run. Results, recordings and cases are read side by side in file order, and not kept.
 
     A run that was interrupted may have recordings without a result. They are left out.
     """
-    recordings = iter(run.recordings)
-    position, recording = next(recordings, _END)
+    recordings = RecordingReader(run.recordings)
     expected = iter(run.expected)
     case = next(expected, None)
     for result in run.cases:
-        place = (result.position, result.attempt)
-        while (position, recording.attempt) < place:
-            position, recording = next(recordings, _END)
         while case is not None and case.position < result.position:
             case = next(expected, None)
-        has_recording = (position, recording.attempt) == place
         has_case = case is not None and case.position == result.position
-        yield Transcript(result, recording if has_recording else None, case.case if has_case and case else None)
+        yield Transcript(result, recordings.at(result), case.case if has_case and case else None)
 
 
 def judged_parts(result: CaseResult) -> dict[int | None, list[JudgedPart]]:

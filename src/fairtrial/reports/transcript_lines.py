@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from fairtrial.records.contents import placeholder
 from fairtrial.records.failure_mode import StepKind
 from fairtrial.records.state_delta import read_delta
 from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall
+from fairtrial.reports.changed_files import change_texts, git_text
 from fairtrial.reports.numbers import quantity
 from fairtrial.reports.transcript import JudgedPart, Transcript, judged_parts
 from fairtrial.text.display import call, compact, fold, visible_line
@@ -22,10 +22,6 @@ LONGEST = 600
 _MOST_LINES = 40
 _FIRST_LINES = 12
 """A conversation of more lines is folded in its middle, behind so many of its first lines."""
-
-
-_SIGNS = {"added": "+", "changed": "±", "removed": "-"}
-_HEADER_OF_DIFF = re.compile(r"\A--- [^\n]*\n\+\+\+ [^\n]*\n")
 
 
 class Line(NamedTuple):
@@ -85,17 +81,13 @@ def _lines(transcript: Transcript) -> Iterator[Line]:
 
 
 def _changed_files(transcript: Transcript) -> Iterator[Line]:
-    """Yield the files that the agent changed, each with its sign and its diff."""
+    """Yield the files that the agent changed, each with its sign and its diff, and the state of its repository."""
     delta = None if transcript.recording is None else read_delta(transcript.recording.trace)
     if delta is None:
         return
-    for own in delta.files:
-        diff = own.diff if own.change == "added" else _HEADER_OF_DIFF.sub("", own.diff, count=1)
-        name = f"{_SIGNS[own.change]} {visible_line(own.path)}"
-        rest = "\n…" if own.is_cut else ""
-        yield Line("file", f"{name}\n{diff.rstrip()}{rest}" if diff else name)
-    if delta.omitted:
-        yield Line("file", f"… +{delta.omitted:,}")
+    yield from (Line("file", text) for text in change_texts(delta))
+    if delta.git is not None:
+        yield Line("git", git_text(delta.git))
 
 
 _Place = tuple[int | StepKind | None, Line | None]

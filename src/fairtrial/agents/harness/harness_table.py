@@ -33,7 +33,7 @@ class Harness(Record, frozen=True):
     `model_options` are added to the command if a model is named, in the place of `{model}`. `version` is the command
     that prints the version. `credentials` are the variables and files that a user is likely to need. `environment` are
     variables as `NAME=VALUE`, and `in_sandbox` those that only a sandbox makes true. `cost_options` limit the cost of
-    an attempt to `{cost}`. `tested` is the oldest version that the tests have run.
+    an attempt to `{cost}`. `tested` is the oldest version that the tests have run, and an older one is refused.
     """
 
     name: str
@@ -74,7 +74,7 @@ HARNESSES: dict[str, Harness] = {
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"),
             ("IS_SANDBOX=1",),  # root may skip permissions in a sandbox only
             ("--max-budget-usd", COST),
-            "2.1.197",
+            "2.1.100",
         ),
         Harness(
             "codex",
@@ -84,7 +84,7 @@ HARNESSES: dict[str, Harness] = {
             ("codex", "--version"),
             ("--model", MODEL),
             ("CODEX_API_KEY", "OPENAI_API_KEY", "~/.codex/auth.json"),
-            tested="0.171.0",
+            tested="0.98.0",
         ),
         Harness(
             "gemini",
@@ -94,7 +94,7 @@ HARNESSES: dict[str, Harness] = {
             ("gemini", "--version"),
             ("--model", MODEL),
             ("GEMINI_API_KEY", "~/.gemini/oauth_creds.json", "~/.gemini/settings.json"),
-            tested="0.61.0",
+            tested="0.40.0",
         ),
         Harness(
             "opencode",
@@ -189,12 +189,17 @@ def program_version(harness: Harness, before: Sequence[str] = ()) -> str:
     return lines[0][:80] if lines else ""
 
 
-def warn_of_version(harness: Harness, version: str) -> str:
-    """Return a warning if a version is older than the oldest that the tests have run, or an empty text."""
+def check_version(harness: Harness, version: str) -> None:
+    """Raise UsageError if a version is older than the oldest that the tests have run.
+
+    An old program that looks for no skills runs without an error, so that a skill would seem to be worth nothing. A
+    version without a number is not checked.
+    """
     numbers = _numbers(version)
-    if not harness.tested or not numbers or numbers >= _numbers(harness.tested):
-        return ""
-    return f"{harness.name}: {version} is older than {harness.tested}, the oldest version that is tested"
+    if harness.tested and numbers and numbers < _numbers(harness.tested):
+        raise UsageError(
+            f"{harness.name}: {version} is older than {harness.tested}, and may find no skills; update the program"
+        )
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairtrial.analysis.gates import decide
+from fairtrial.analysis.variants import decided_part, own_base
 from fairtrial.api.decisions.comparing import check_about, check_different
-from fairtrial.api.run_sources import RunSource, measured
+from fairtrial.api.run_sources import RunSource, measured, measured_whole
 from fairtrial.config.claim_options import ClaimOptions
 from fairtrial.config.reader import OptionReader
 from fairtrial.errors import FormatError, UsageError
@@ -32,7 +33,8 @@ def gate(
     """Decide about claims on a run: passed, failed or undecided.
 
     A claim is a `Claim`, for example `Claim("at_least", 0.8)`. `against` is the base run of claims about a difference.
-    Runs are named as in `compare`. A claim that is false passes with a probability of at most its `alpha`. If a measure
+    Runs are named as in `compare`. By default, a run of a skill is compared with its own attempts without the skill, or
+    with the old version. A claim that is false passes with a probability of at most its `alpha`. If a measure
     was taken in another way in the base run, a claim about the difference is undecided, unless `even_so`. If labels of
     people show that a judge is biased, the numbers that people would give decide. `cluster` is as in `compare`. Raises
     UsageError if a claim cannot be asked of the run.
@@ -40,8 +42,12 @@ def gate(
     check_about(about)
     if not claims:
         raise UsageError("a gate needs at least one claim")
-    measured_run = measured(run, store, valid_only=valid_only, cluster=cluster)
-    base = None if against is None else measured(against, base_store or store, valid_only=valid_only, cluster=cluster)
+    whole = measured_whole(run, store, valid_only=valid_only, cluster=cluster)
+    measured_run, base = decided_part(whole), None
+    if against is not None:
+        base = measured(against, base_store or store, valid_only=valid_only, cluster=cluster)
+    elif any(claim.kind != "at_least" for claim in claims):
+        base = own_base(whole)
     if base is not None:
         check_different([base, measured_run])
     return decide(measured_run, base, claims, about=about, even_so=even_so)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from msgspec.structs import replace
@@ -19,6 +20,8 @@ from fairtrial.errors import UsageError, spell
 from fairtrial.formats.skills.evals_json import DESCRIBED, TODO
 from fairtrial.formats.skills.skill_files import KINDS, TRIGGER_KIND
 from fairtrial.formats.skills.skill_md import FILE, Skill
+from fairtrial.loading.cases import check_globs, matches
+from fairtrial.loading.found_files import split_cases
 from fairtrial.loading.skill_folders import eval_files, find_root, find_skill, lack_of_evals, read_skill_at
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.workspace import CaseFile, Workspace
@@ -60,8 +63,11 @@ class SkillCases:
 
 
 def find_skill_folder(path: str) -> Path | None:
-    """Return the folder of a skill that a path means: the skill, its repository, or one of its eval files."""
-    place = Path(path)
+    """Return the folder of a skill that a path means: the skill, its repository, or one of its eval files.
+
+    Cases may be named behind it.
+    """
+    place, _ = split_cases(path)
     if place.name == FILE and place.is_file():
         return place.parent
     if place.is_file() and place.suffix in (".json", ".yaml", ".yml"):
@@ -78,12 +84,14 @@ def read_skill_cases(path: str, options: SkillOptions, reading: ReadOptions) -> 
         raise UsageError(f"{path}: holds no {FILE}")
     folder = find_skill(start)
     skill = read_skill_at(folder)
-    is_eval_file = Path(path).is_file() and Path(path).name != FILE
-    files = [Path(path)] if is_eval_file else eval_files(start) or eval_files(folder)
+    place, only = split_cases(path)
+    is_eval_file = place.is_file() and place.name != FILE
+    files = [place] if is_eval_file else eval_files(start) or eval_files(folder)
     if not files:
         raise UsageError(f"{path}: {lack_of_evals(folder)}")
     sources, root = loading.sources(files, lenient=reading.lenient), find_root(files[0])
-    sets, paths, notes = _select_sets(sources, options, skill, folder, root)
+    chosen = _ChosenCases(only, reading.case_ids)
+    sets, paths, notes = _select_sets(sources, options, chosen, _Place(skill.name, folder, root))
     digests = {source.loaded.path: source.sha256 for source in sources}
     warnings = [*skill.warnings, *(warning for source in sources for warning in source.loaded.warnings)]
     return SkillCases(folder, skill, root, sets, [(path, digests[path]) for path in paths], notes, warnings)
@@ -112,22 +120,48 @@ def with_distinct_ids(skills: Sequence[SkillCases]) -> list[SkillCases]:
     return distinct_skills
 
 
+@dataclass(frozen=True)
+class _Place:
+    """The name of a skill, its folder, and the folder that the paths of its cases begin at."""
+
+    skill: str
+    folder: Path
+    root: Path
+
+
+@dataclass(frozen=True)
+class _ChosenCases:
+    """The globs for cases behind a path, and those of the whole run, which may also fit names with an eval set."""
+
+    own: Sequence[str]
+    of_run: Sequence[str]
+
+    def __contains__(self, case: EvalCase) -> bool:
+        """Whether a case may be run. The files of other cases do not matter."""
+        is_possible = any(":" in own for own in self.of_run) or matches((case.id,), self.of_run)
+        return matches((case.id,), self.own) and is_possible
+
+
 def _select_sets(
-    sources: Sequence[loading.Source], options: SkillOptions, skill: Skill, folder: Path, root: Path
+    sources: Sequence[loading.Source], options: SkillOptions, chosen: _ChosenCases, place: _Place
 ) -> tuple[list[EvalSet], list[str], list[str]]:
     """Return the eval sets with the cases that the run is about, their paths, and notes about the others."""
     sets: list[EvalSet] = []
     paths: list[str] = []
     notes = [note for source in sources for note in source.loaded.notes]
     omitted = 0
+    all_cases = [case for source in sources for case in (source.loaded.eval_set or EvalSet("")).cases]
+    for globs in (chosen.own, [own for own in chosen.of_run if ":" not in own]):
+        check_globs(globs, [(case.id, case.id) for case in all_cases])
     for source in sources:
         eval_set = source.loaded.eval_set
         if eval_set is None or source.loaded.kind not in (*KINDS, TRIGGER_KIND):
             raise UsageError(f"{source.loaded.path}: holds {source.loaded.kind}, and no cases of a skill")
-        asks = [case for case in eval_set.cases if _is_asked(case, source.loaded.kind, trigger=options.trigger)]
-        omitted += len(eval_set.cases) - len(asks)
+        own = [case for case in eval_set.cases if case in chosen]
+        asks = [case for case in own if _is_asked(case, source.loaded.kind, trigger=options.trigger)]
+        omitted += len(own) - len(asks)
         if asks:
-            cases = tuple(_prepare(case, skill.name, folder, root, notes) for case in asks)
+            cases = tuple(_prepare(case, place, notes) for case in asks)
             sets.append(replace(eval_set, cases=cases, extra=None))
             paths.append(source.loaded.path)
     if not sets:
@@ -157,19 +191,39 @@ def _is_asked(case: EvalCase, kind: str, *, trigger: bool) -> bool:
     return has_answer if trigger else kind != TRIGGER_KIND
 
 
-def _prepare(case: EvalCase, skill: str, folder: Path, root: Path, notes: list[str]) -> EvalCase:
+def _prepare(case: EvalCase, place: _Place, notes: list[str]) -> EvalCase:
     """Return a case with the digests of its files. Files of the skill itself are not given: it brings them along."""
     own = case.workspace or Workspace()
     files: list[CaseFile] = []
     for file in own.files:
-        source = find_source(file, root)
-        if source is not None and _is_of_skill(source, folder):
+        source = find_source(file, place.root)
+        if source is not None and _is_of_skill(source, place.folder):
             notes.append(f"{file.source!r} is a part of the skill, and is not given to the agent as a file")
             continue
         if source is None:
-            raise UsageError(f"{root}: holds no {file.source!r}, which the case {case.id!r} gives to the agent")
+            raise UsageError(f"{place.root}: {_lack_of_file(file, case, place.root)}")
         files.append(_with_digest(file, source))
-    return replace(case, workspace=replace(own, files=tuple(files), skill=skill), extra=None)
+    return replace(case, workspace=replace(own, files=tuple(files), skill=place.skill), extra=None)
+
+
+def check_files(cases: Iterable[EvalCase], eval_file: Path) -> Iterator[str]:
+    """Yield a problem for each file of a case that is missing, or that leads out of the folder of the skill."""
+    root = find_root(eval_file)
+    for case in cases:
+        for file in case.workspace.files if case.workspace is not None else ():
+            try:
+                if find_source(file, root) is None:
+                    yield _lack_of_file(file, case, root)
+            except UsageError as error:
+                yield f"the case {case.id!r}: {error}"
+
+
+def _lack_of_file(file: CaseFile, case: EvalCase, root: Path) -> str:
+    """Say that a file of a case is missing, and where a file of its name lies, because folders get new names."""
+    name = PurePosixPath(file.source).name
+    found = sorted(path.relative_to(root).as_posix() for path in root.glob(f"evals/**/{glob.escape(name)}"))
+    hint = f"; {found[0]!r} has the same name" if name and found else ""
+    return f"holds no {file.source!r}, which the case {case.id!r} gives to the agent{hint}"
 
 
 def _with_digest(file: CaseFile, source: Path) -> CaseFile:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fairtrial.agents import COMMAND_LINE_AGENTS
 from fairtrial.agents.harness.git_folders import find_commit, write_revision
 from fairtrial.agents.harness.harness_agent import HarnessAgent, SkillSource, agent_at
-from fairtrial.agents.harness.harness_table import program_version, warn_of_version
+from fairtrial.agents.harness.harness_table import check_version, program_version
 from fairtrial.agents.harness.sandbox import check_credentials, choose_sandbox, start_of_image
 from fairtrial.agents.harness.workspaces import copy_folder, hash_path
 from fairtrial.api.attempt_planning import Attempts
@@ -85,8 +85,7 @@ def plan_skill_run(
     risk = _NO_SANDBOX if target.sandbox == "none" else ""
     notes = [f"agent {target.harness.name}{program}, sandbox {target.sandbox}{risk}"]
     notes += dict.fromkeys(note for own in skills for note in own.notes)
-    old = warn_of_version(target.harness, target.program)
-    warnings = (*filter(None, [old]), *(warning for own in skills for warning in own.warnings))
+    warnings = tuple(warning for own in skills for warning in own.warnings)
     plan = plan_run(
         PreparedSets(prepared, origins, warnings, tuple(notes)),
         target,
@@ -233,6 +232,8 @@ def _equip(
     if options.trigger and target.harness.log == "text":
         raise UsageError(f"{spell('trigger')}: the log of {target.harness.name} is text, which names no use of a skill")
     check_credentials(options.credentials)
+    program = program_version(target.harness, start_of_image(sandbox))
+    check_version(target.harness, program)
     return with_fields(
         target,
         root=str(root),
@@ -241,7 +242,7 @@ def _equip(
         sandbox=sandbox,
         seconds=target.seconds if running.reply_timeout is None else running.reply_timeout,
         budget=_budget(target, running),
-        program=program_version(target.harness, start_of_image(sandbox)),
+        program=program,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from fairtrial.analysis.measured_run import MeasuredRun
 from fairtrial.analysis.variants import SIGN, select_variant, variants_in
@@ -31,40 +32,67 @@ def trigger_notes(run: MeasuredRun, cases: Mapping[int, EvalCase]) -> Iterator[s
         if variant == _WITHOUT:
             continue
         part = select_variant(run, variant)
-        shares: dict[str, dict[bool, list[tuple[str, float]]]] = defaultdict(lambda: {True: [], False: []})
+        queries: dict[str, list[_Query]] = defaultdict(list)
         for place, position in enumerate(part.positions):
-            sample = part.columns[TRIGGER].sample(place)
-            workspace = cases[position].workspace if position in cases else None
-            if sample is not None and workspace is not None and workspace.triggers is not None:
-                own = shares[workspace.skill if len(skills) > 1 else ""]
-                own[workspace.triggers].append((part.keys[place].case, sample.mean))
-        for skill, own_shares in shares.items():
+            sample, case = part.columns[TRIGGER].sample(place), cases.get(position)
+            workspace = None if case is None else case.workspace
+            if case is None or sample is None or workspace is None or workspace.triggers is None:
+                continue
+            category = shorten(str(case.groups.get("category", "")), _LONGEST_NAME)
+            own = _Query(part.keys[place].case, workspace.triggers, sample.mean, category)
+            queries[workspace.skill if len(skills) > 1 else ""].append(own)
+        for skill, own_queries in queries.items():
             beside = f"{skill}, beside " if skill and skill != skills[0] else f"{skill} with " if skill else ""
             name = skill if skill and variant == _WITH else f"{beside}{name_variant(variant)}"
-            yield from _rate_notes(name, own_shares)
+            yield from _rate_notes(name, own_queries)
 
 
-def _rate_notes(name: str, shares: Mapping[bool, Sequence[tuple[str, float]]]) -> Iterator[str]:
+class _Query(NamedTuple):
+    """A query: whether it should trigger, the share of its attempts that were right, and its category."""
+
+    case: str
+    triggers: bool
+    share: float
+    category: str
+
+
+_SIDES = (
+    (True, "fires", "that should", "sensitivity"),
+    (False, "stays quiet", "that should not fire", "specificity"),
+)
+
+
+def _rate_notes(name: str, queries: Sequence[_Query]) -> Iterator[str]:
     sentences = [
-        _share(shares[True], "fires", "that should", "sensitivity"),
-        _share(shares[False], "stays quiet", "that should not fire", "specificity"),
+        _share([own.share for own in queries if own.triggers == side], phrase, kind, measure)
+        for side, phrase, kind, measure in _SIDES
     ]
     yield f"{name}: {'; '.join(filter(None, sentences))}"
-    wrong = [f"{case} ({rate(share)} right)" for own in shares.values() for case, share in own if share < 1]
+    wrong = [f"{own.case} ({rate(own.share)} right)" for own in queries if own.share < 1]
     if wrong:
         yield f"{name}: wrong on {_queries(len(wrong))}: {name_list(wrong)}"
+    for side, phrase, kind, _ in _SIDES:
+        shares: dict[str, list[float]] = defaultdict(list)
+        for own in queries:
+            if own.triggers == side:
+                shares[own.category or "without a category"].append(own.share)
+        if len(shares) > 1:
+            worst_first = sorted(shares.items(), key=lambda pair: sum(pair[1]) / len(pair[1]))
+            parts = [f"{category} {_share(values)}" for category, values in worst_first]
+            yield f"{name}: {phrase} on queries {kind}, by category: {name_list(parts)}"
 
 
-def _share(shares: Sequence[tuple[str, float]], phrase: str, kind: str, name: str) -> str:
-    if not shares:
+def _share(values: Sequence[float], phrase: str = "", kind: str = "", measure: str = "") -> str:
+    """Return the mean of shares with its interval over queries. With a phrase it is a clause: "fires on 90 % of …"."""
+    if not values:
         return ""
-    values = [share for _, share in shares]
     mean = sum(values) / len(values)
     ends = bounded_interval(values)
-    ends_text = (
-        f", {interval(Estimate(mean, *ends), percent=True)}" if ends is not None else ", no interval from one query"
-    )
-    return f"{phrase} on {rate(mean)} of {_queries(len(shares))} {kind} ({name}{ends_text})"
+    ends_text = "no interval from one query"
+    if ends is not None:
+        ends_text = interval(Estimate(mean, *ends), percent=True)
+    share = f"{rate(mean)} of {_queries(len(values))}"
+    return f"{phrase} on {share} {kind} ({measure}, {ends_text})" if phrase else f"{share} ({ends_text})"
 
 
 def _queries(number: int) -> str:

@@ -20,6 +20,7 @@ from fairtrial.records.score import Score
 from fairtrial.records.state_delta import read_delta
 from fairtrial.records.summary import SkillUse
 from fairtrial.reports.decisions.comparison_table import change_ends, format_signed
+from fairtrial.reports.skill_uses import name_variant
 from fairtrial.text.display import count, shorten
 from fairtrial.text.languages import ENGLISH, speaking
 
@@ -142,7 +143,7 @@ def _silent_cases(run: MeasuredRun, base: str, variant: str) -> Iterator[str]:
     for value, phrase in ((1.0, "every attempt passes"), (0.0, "no attempt passes")):
         names = [case for case, own in rates.items() if own == {base: value, variant: value}]
         if names:
-            both = f"with {variant!r} and with {base!r}"
+            both = f"with {name_variant(variant)} and " + ("without it" if base == _WITHOUT else f"with {_BASES[base]}")
             yield f"{phrase} {both}, so that the case says nothing about the skill: {name_list(names)}"
 
 

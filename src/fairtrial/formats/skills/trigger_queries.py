@@ -16,7 +16,7 @@ KIND = "trigger queries of an Agent Skill"
 _QUERY = ("query", "prompt")
 _SHOULD = ("should_trigger", "shouldTrigger")
 _SIDES = (("should_trigger_prompts", True), ("should_not_trigger_prompts", False))
-_READ_KEYS = {*_QUERY, *_SHOULD, "id", "name", "category", "reason", "confidence"}
+_READ_KEYS = {*_QUERY, *_SHOULD, "id", "name", "category", "kind", "reason", "confidence"}
 
 
 def is_query(value: Any) -> bool:
@@ -70,6 +70,8 @@ def _eval_set(placed: list[tuple[Any, bool | None, Place]], skill: str, stem: st
             if query.startswith(TODO):
                 reading.warning(at, IS_TO_BE_WRITTEN)
             groups: dict[str, Json] = {key: raw[key] for key in ("category", "confidence") if key in raw}
+            if "kind" in raw:
+                groups.setdefault("category", raw["kind"])
             name = raw.get("id", raw.get("name"))
             case_id = str(name) if isinstance(name, str | int) else f"{'yes' if triggers else 'no'}-{number}"
             case_id = f"{case_id}-{number}" if case_id in names else case_id

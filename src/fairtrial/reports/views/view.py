@@ -26,7 +26,6 @@ from fairtrial.reports.judges.judge_states import describe
 from fairtrial.reports.numbers import find_unit
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.shown_criteria import has_data
-from fairtrial.reports.skill_uses import skill_sentences
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import AttemptView
 from fairtrial.reports.views.mode_shapes import ModesView
@@ -158,7 +157,7 @@ def run_view(
         finished=info.finished,
         seconds=info.seconds,
         reasons=list(summary.reasons),
-        notes=[*summary.notes, *skill_sentences(summary.skill_uses)],
+        notes=list(summary.notes),
         pass_k=list(summary.pass_k),
         decision=summary.decision,
         agents=list(agents),
