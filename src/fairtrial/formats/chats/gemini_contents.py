@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import account_each, declare
+from fairtrial.formats.accounting import account_each
 from fairtrial.formats.adk import content
 from fairtrial.formats.chats.assembly import (
     Dialect,
@@ -15,6 +15,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
+from fairtrial.formats.declared_shapes import FLAG, NAME, TEXT, Leaf, Shape, Shapes, inside, listed
 from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Step, ToolCall
@@ -71,4 +72,20 @@ def _code_step(part: dict[str, Any]) -> Step | None:
     return None
 
 
-GEMINI = Dialect(_NAME, _is_message, account_each(_entries, declare("parts", **{"": ("text", str)})))
+_OBJECT = Leaf(frozenset((dict,)))
+_CALL = inside(Shape({"name": NAME, "args": _OBJECT}))
+_RESULT = inside(Shape({"response": _OBJECT}))
+_RESULTS = {"functionResponse": _RESULT, "function_response": _RESULT}
+_CALLS = {"functionCall": _CALL, "function_call": _CALL}
+_ONE = " ".join(("text", *_CALLS, *_RESULTS))
+
+
+def _message(**leaves: Leaf) -> Shape:
+    return Shape({"parts": listed(Shapes("type", {"": Shape(leaves, one_of=(_ONE,))}))})
+
+
+_INPUT = _message(text=TEXT, **_RESULTS)
+_ANSWER = _message(text=TEXT, thought=FLAG, **_CALLS, **_RESULTS)
+_INPUTS = dict.fromkeys(("", "user", "function"), _INPUT)
+_DECLARED = Shapes("role", {**_INPUTS, "system": _message(text=TEXT), "model": _ANSWER})
+GEMINI = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))

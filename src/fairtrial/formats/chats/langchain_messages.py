@@ -16,6 +16,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     user_message,
 )
+from fairtrial.formats.declared_shapes import ARGUMENTS, EMPTY, NAME, TEXT, Leaf, Shape, Shapes, inside, listed, text_or
 from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_medium, read_response
 from fairtrial.formats.reading import Diagnostics, Place
@@ -69,7 +70,6 @@ def _type_and_fields(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return kind, message["data"] if isinstance(message.get("data"), dict) else message
 
 
-@account_each
 def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     kind, fields = _type_and_fields(message)
     if kind not in _TYPES:
@@ -162,4 +162,13 @@ def _usage(fields: dict[str, Any]) -> list[Usage]:
     ]
 
 
-LANGCHAIN = Dialect(_NAME, _is_message, _entries)
+def _message(**leaves: Leaf) -> Shape:
+    texts = Shapes("type", {"text": Shape({"text": TEXT})})
+    fields = {"content": text_or(texts), "additional_kwargs": EMPTY, **leaves}
+    return Shape({**fields, "data": inside(Shape(fields))}, one_of=("content data", "tool_calls data"))
+
+
+_CALL = Shape({"name": NAME, "args": ARGUMENTS})
+_INPUT, _ANSWER = _message(), _message(tool_calls=listed(Shapes("type", {"": _CALL, "tool_call": _CALL})))
+_DECLARED = Shapes("type", {"human": _INPUT, "system": _INPUT, "tool": _INPUT, "ai": _ANSWER})
+LANGCHAIN = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))

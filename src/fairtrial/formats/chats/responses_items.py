@@ -14,6 +14,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
     user_message,
 )
+from fairtrial.formats.declared_shapes import ARGUMENTS, NAME, TEXT, Shape, Shapes, listed, text_or
 from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
@@ -49,7 +50,6 @@ def _is_message(item: dict[str, Any]) -> bool:
     )
 
 
-@account_each
 def _entries(item: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     kind = item.get("type", "message")
     if kind == "message":
@@ -127,4 +127,16 @@ def _medium(part: dict[str, Any]) -> Part:
     return Part(uri=uri, data=text_at(part, "file_data"), name=text_at(part, "filename"))
 
 
-RESPONSES = Dialect(_NAME, _is_message, _entries)
+_PARTS = Shapes("type", {kind: Shape({key: TEXT}) for kind, key in _TEXTS.items()})
+_MESSAGE = Shape({"content": text_or(_PARTS)})
+_THOUGHT = listed(Shapes("type", dict.fromkeys(("summary_text", "reasoning_text"), Shape({"text": TEXT}))))
+_DECLARED = Shapes(
+    "type",
+    {
+        **dict.fromkeys(("", "message"), _MESSAGE),
+        "reasoning": Shape({"summary": _THOUGHT, "content": _THOUGHT}),
+        "function_call": Shape({"name": NAME, "arguments": ARGUMENTS}),
+        "function_call_output": Shape({"output": text_or(_PARTS)}),
+    },
+)
+RESPONSES = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))

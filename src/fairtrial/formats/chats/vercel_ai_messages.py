@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from fairtrial.formats.accounting import account_each, declare
+from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     join_texts,
@@ -15,6 +16,18 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
     user_message,
+)
+from fairtrial.formats.declared_shapes import (
+    ANYTHING,
+    ARGUMENTS,
+    FLAG,
+    NAME,
+    NO_SHAPES,
+    TEXT,
+    Shape,
+    Shapes,
+    inside,
+    text_or,
 )
 from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
@@ -120,5 +133,24 @@ def _result(part: dict[str, Any]) -> ToolResult:
     return result(text_at(part, "toolName"), response, call_id, stated=failed)
 
 
-_DECLARED = declare("parts", text=("state? text", str), **{"step-start": ("type", str)})
+def _message(parts: dict[str, Shape], beginnings: Mapping[str, Shape] = NO_SHAPES) -> Shape:
+    contents = text_or(Shapes("type", parts, beginnings))
+    return Shape({"parts": contents, "content": contents}, one_of=("parts content",))
+
+
+_TEXTS = {"text": Shape({"text": TEXT}), "step-start": Shape()}
+_ARGUMENTS = {"input": ARGUMENTS, "args": ARGUMENTS, "providerExecuted": FLAG}
+_OUTPUTS = {"output": ANYTHING, "errorText": TEXT, "preliminary": FLAG}
+_CALLED = Shape({**_ARGUMENTS, **_OUTPUTS}, one_of=("input args", "output errorText"))
+_WRAPPED = inside(Shape({"value": ANYTHING}))
+_STEPS = {
+    **_TEXTS,
+    "reasoning": Shape({"text": TEXT}),
+    "tool-call": Shape({"toolName": NAME, **_ARGUMENTS}, one_of=("input args",)),
+    "tool-result": Shape({"output": _WRAPPED, "result": ANYTHING, "isError": FLAG}, one_of=("output result",)),
+    "dynamic-tool": _CALLED,
+    _CALL_OF_4: Shape(),
+}
+_INPUT, _ANSWER = _message(_TEXTS), _message(_STEPS, {"tool-": _CALLED})
+_DECLARED = Shapes("role", {"system": _INPUT, "user": _INPUT, "assistant": _ANSWER, "tool": _ANSWER})
 VERCEL_AI = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))
