@@ -7,14 +7,12 @@ in an entry that the reader returned. The rest was not read, unless it is known.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from fairtrial.formats.declared_shapes import Shapes
 from fairtrial.formats.known_keys import KNOWN_KEYS, KNOWN_NOTES, is_expectation, prose_leaves
 from fairtrial.formats.leaf_walk import LeafWalk, Unread, UsedValues, has_content
 from fairtrial.formats.message_entries import Entry, UserMessage
@@ -22,8 +20,8 @@ from fairtrial.formats.reading import Diagnostics, Place, pointer
 from fairtrial.formats.value_shapes import call_names, count_calls
 from fairtrial.records.trace import Message, ToolCall, ToolResult, Trace, incomplete_trace
 
-_Read = Callable[[dict[str, Any], Place, Diagnostics], list[Entry]]
-_IsKnown = Callable[[dict[str, Any]], bool]
+Read = Callable[[dict[str, Any], Place, Diagnostics], list[Entry]]
+IsKnown = Callable[[dict[str, Any]], bool]
 _AnyEntry = TypeVar("_AnyEntry", bound=Entry)
 
 _PLAIN_KEYS = KNOWN_KEYS | {"content"}
@@ -35,22 +33,18 @@ _MOST_BESIDE = 100
 """So many texts beside a conversation are compared with it."""
 
 
-def account_each(read: _Read, declared: Shapes | None = None, *, is_known: _IsKnown | None = None) -> _Read:
-    """Return the reader of a message that also accounts for each leaf of the message.
+def read_and_account(
+    read: Read, message: dict[str, Any], at: Place, reading: Diagnostics, is_known: IsKnown | None = None
+) -> Sequence[Entry]:
+    """Return the entries that a reader finds in a message, and account for each leaf of the message.
 
-    Messages that have one of the `declared` shapes are used as a whole, as most messages are. `is_known` says which
-    objects inside a message carry nothing, beside those of all providers.
+    `is_known` says which objects inside a message carry nothing, beside those of all providers.
     """
-
-    @wraps(read)
-    def read_and_account(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
-        problems = len(reading.errors)
-        entries = read(message, at, reading)
-        if (declared is not None and declared.covers(message)) or len(reading.errors) > problems:
-            return entries
-        return account(message, entries, at, reading, is_known=is_known)
-
-    return read_and_account
+    problems = len(reading.errors)
+    entries = read(message, at, reading)
+    if len(reading.errors) > problems:
+        return entries
+    return account(message, entries, at, reading, is_known=is_known)
 
 
 def account(
@@ -59,7 +53,7 @@ def account(
     at: Place,
     reading: Diagnostics,
     *,
-    is_known: _IsKnown | None = None,
+    is_known: IsKnown | None = None,
 ) -> list[Entry]:
     """Return the entries of a message. Contents of it that were not read are noted, and withheld in the entries.
 

@@ -7,9 +7,9 @@ is not covered, and its values are compared with what was read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType, NoneType
+from typing import Any, Literal, NamedTuple
 
 from fairtrial.formats.known_keys import KNOWN_KEYS
 
@@ -20,17 +20,16 @@ _Test = Callable[[Any], bool]
 
 
 class Leaf(NamedTuple):
-    """A value that a reader uses: its types, any if there are none, and what else must be true of it.
+    """A value that a reader uses: its types, any if there are none, each with what else must be true of the value.
 
     A reader does not use an object without a `required` value.
     """
 
-    types: frozenset[type] = frozenset()
-    test: _Test | None = None
+    types: Mapping[type, _Test | None] = MappingProxyType({})
     is_required: bool = False
 
 
-_Plan = tuple[tuple[str, frozenset[type], _Test | None], ...]
+_Plan = tuple[tuple[str, Mapping[type, _Test | None]], ...]
 
 
 class Shape:
@@ -43,30 +42,31 @@ class Shape:
         self._leaves = dict(leaves or {})
         self._one_of = tuple(frozenset(group.split()) for group in one_of)
         self._required = frozenset(key for key, leaf in self._leaves.items() if leaf.is_required)
-        self._plans: dict[tuple[str, ...], _Plan | None] = {}
+        self._plans: dict[tuple[str, ...], _Plan | Literal[False]] = {}
 
     def covers(self, value: dict[str, Any]) -> bool:
         """Whether the reader uses each leaf of an object."""
         keys = tuple(value)
-        plan = self._plans[keys] if keys in self._plans else self._plan(keys)
+        plan = self._plans.get(keys)
         if plan is None:
+            plan = self._plan(keys)
+        if plan is False:
             return False
-        for key, types, test in plan:
+        for key, tests in plan:
             inner = value[key]
-            if types and type(inner) not in types:
-                return False
+            test = tests.get(type(inner), _is_refused)
             if test is not None and not test(inner):
                 return False
         return True
 
-    def _plan(self, keys: tuple[str, ...]) -> _Plan | None:
-        """Return the leaves that an object with some keys must have, or None if it lacks a key or has another."""
-        plan: _Plan | None = None
+    def _plan(self, keys: tuple[str, ...]) -> _Plan | Literal[False]:
+        """Return the leaves that an object with some keys must have, or False if it lacks a key or has another."""
+        plan: _Plan | Literal[False] = False
         others = set(keys) - self._leaves.keys()
         is_single = all(len(group.intersection(keys)) <= 1 for group in self._one_of)
         if is_single and KNOWN_KEYS.issuperset(others) and self._required.issubset(keys):
-            leaves = ((key, self._leaves[key]) for key in keys if key in self._leaves)
-            plan = tuple((key, leaf.types, leaf.test) for key, leaf in leaves)
+            leaves = ((key, self._leaves[key].types) for key in keys if key in self._leaves)
+            plan = tuple((key, types) for key, types in leaves if types)
         if len(self._plans) < _MOST_PLANS:
             self._plans[keys] = plan
         return plan
@@ -87,48 +87,60 @@ class Shapes(NamedTuple):
 
     def covers(self, value: Any) -> bool:
         """Whether a reader uses each leaf of an object."""
-        if type(value) is not dict:
-            return False
-        kind = value.get(self.key, "")
-        if type(kind) is not str:
-            return False
-        shape = self.shapes.get(kind)
-        if shape is None:
-            if not self.beginnings:
-                return False
-            starts = (start for start in self.beginnings if kind.startswith(start) and kind != start)
-            shape = self.beginnings.get(next(starts, ""))
-        return shape is not None and shape.covers(value)
+        return self.cover_all((value,))
 
-    def cover_all(self, values: list[Any]) -> bool:
-        """Whether a reader uses each leaf of a list of objects."""
-        return all(map(self.covers, values))
+    def cover_all(self, values: Iterable[Any]) -> bool:
+        """Whether a reader uses each leaf of some objects."""
+        key, shapes = self.key, self.shapes
+        for value in values:
+            kind = value.get(key, "") if type(value) is dict else None
+            if type(kind) is not str:
+                return False
+            shape = shapes.get(kind) or self._beginning(kind)
+            if shape is None or not shape.covers(value):
+                return False
+        return True
+
+    def _beginning(self, kind: str) -> Shape | None:
+        starts = (start for start in self.beginnings if kind.startswith(start) and kind != start)
+        return self.beginnings.get(next(starts, ""))
 
 
 def inside(shapes: Shapes | Shape) -> Leaf:
     """Return the leaf of an object inside another."""
-    return Leaf(frozenset((dict,)), shapes.covers)
+    return Leaf({dict: shapes.covers})
 
 
 def listed(shapes: Shapes) -> Leaf:
     """Return the leaf of a list of objects."""
-    return Leaf(frozenset((list,)), shapes.cover_all)
+    return Leaf({list: shapes.cover_all})
 
 
 def text_or(shapes: Shapes) -> Leaf:
     """Return the leaf of a text, or of a list of objects in its place. It may be null."""
-    return Leaf(frozenset((str, list, type(None))), lambda value: type(value) is not list or shapes.cover_all(value))
+    return Leaf({str: None, NoneType: None, list: shapes.cover_all})
 
 
-def _is_object(value: Any) -> bool:
-    return type(value) is dict or value[:1] == "{"
+def _is_refused(_: Any) -> bool:
+    """Return false, for a value of another type."""
+    return False
+
+
+def _is_empty(value: Any) -> bool:
+    return not value
+
+
+def _is_object(text: str) -> bool:
+    return text[:1] == "{"
 
 
 ANYTHING = Leaf()
-TEXT = Leaf(frozenset((str,)))
-NAME = Leaf(frozenset((str,)), bool, is_required=True)
+TEXT = Leaf({str: None})
+NAME = Leaf({str: bool}, is_required=True)
 """A name that is not empty. A call without a name is not read in full."""
-FLAG = Leaf(frozenset((bool,)))
-ARGUMENTS = Leaf(frozenset((dict, str)), _is_object)
+FLAG = Leaf({bool: None})
+OBJECT = Leaf({dict: None})
+ARGUMENTS = Leaf({dict: None, str: _is_object})
 """An object, or the text of one."""
-EMPTY = Leaf(frozenset((dict, list)), lambda value: not value)
+EMPTY = Leaf({dict: _is_empty})
+"""An object without any key."""

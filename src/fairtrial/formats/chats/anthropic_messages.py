@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     input_entries,
@@ -121,4 +120,4 @@ _DECLARED = Shapes(
     "role",
     {"system": _message(_TEXT), "user": _message(_TEXT | _RESULT), "assistant": _message(_TEXT | _RESULT | _CALL)},
 )
-ANTHROPIC = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))
+ANTHROPIC = Dialect(_NAME, _is_message, _entries, _DECLARED)

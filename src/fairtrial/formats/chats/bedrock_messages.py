@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     input_entries,
@@ -137,4 +136,4 @@ _REASONING = inside(Shape({"reasoningText": inside(Shape({"text": TEXT}))}))
 _INPUT = _message(text=TEXT, toolResult=_RESULT)
 _ANSWER = _message(text=TEXT, toolUse=_USE, toolResult=_RESULT, reasoningContent=_REASONING)
 _DECLARED = Shapes("role", {"system": _message(text=TEXT), "user": _INPUT, "assistant": _ANSWER})
-BEDROCK = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))
+BEDROCK = Dialect(_NAME, _is_message, _entries, _DECLARED)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import account_each
 from fairtrial.formats.adk import content
 from fairtrial.formats.chats.assembly import (
     Dialect,
@@ -15,7 +14,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.declared_shapes import FLAG, NAME, TEXT, Leaf, Shape, Shapes, inside, listed
+from fairtrial.formats.declared_shapes import FLAG, NAME, OBJECT, TEXT, Leaf, Shape, Shapes, inside, listed
 from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Step, ToolCall
@@ -72,9 +71,8 @@ def _code_step(part: dict[str, Any]) -> Step | None:
     return None
 
 
-_OBJECT = Leaf(frozenset((dict,)))
-_CALL = inside(Shape({"name": NAME, "args": _OBJECT}))
-_RESULT = inside(Shape({"response": _OBJECT}))
+_CALL = inside(Shape({"name": NAME, "args": OBJECT}))
+_RESULT = inside(Shape({"response": OBJECT}))
 _RESULTS = {"functionResponse": _RESULT, "function_response": _RESULT}
 _CALLS = {"functionCall": _CALL, "function_call": _CALL}
 _ONE = " ".join(("text", *_CALLS, *_RESULTS))
@@ -88,4 +86,4 @@ _INPUT = _message(text=TEXT, **_RESULTS)
 _ANSWER = _message(text=TEXT, thought=FLAG, **_CALLS, **_RESULTS)
 _INPUTS = dict.fromkeys(("", "user", "function"), _INPUT)
 _DECLARED = Shapes("role", {**_INPUTS, "system": _message(text=TEXT), "model": _ANSWER})
-GEMINI = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))
+GEMINI = Dialect(_NAME, _is_message, _entries, _DECLARED)

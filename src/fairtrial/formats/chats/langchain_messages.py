@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     join_texts,
@@ -171,4 +170,4 @@ def _message(**leaves: Leaf) -> Shape:
 _CALL = Shape({"name": NAME, "args": ARGUMENTS})
 _INPUT, _ANSWER = _message(), _message(tool_calls=listed(Shapes("type", {"": _CALL, "tool_call": _CALL})))
 _DECLARED = Shapes("type", {"human": _INPUT, "system": _INPUT, "tool": _INPUT, "ai": _ANSWER})
-LANGCHAIN = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))
+LANGCHAIN = Dialect(_NAME, _is_message, _entries, _DECLARED)

@@ -20,19 +20,17 @@ _READ_KEYS = frozenset(
 
 def note_unread_keys(messages: list[Any], at: Place, reading: Diagnostics) -> None:
     """Note an error for each key of messages that holds calls or messages and is not read."""
-    covers = _READ_KEYS.issuperset
-    for i, message in enumerate(messages):  # most messages have no other key
-        if type(message) is dict and not covers(message) and "role" in message:
+    for i, message in enumerate(messages):
+        if type(message) is dict and "role" in message:
             note_held_contents(message, (at, i), reading)
 
 
 def note_held_contents(message: Mapping[str, Any], at: Place, reading: Diagnostics) -> None:
     """Note an error for each key of a message that holds calls or messages and is not read."""
-    if _READ_KEYS.issuperset(message):
+    if _READ_KEYS.issuperset(message):  # most messages
         return
-    for key in message.keys() - _READ_KEYS:
-        value = message[key]
-        kind = _kind_of_contents(value) if isinstance(value, list | dict) else ""
+    for key, value in message.items():
+        kind = _kind_of_contents(value) if type(value) in (dict, list) and key not in _READ_KEYS else ""
         if kind:
             reading.error((at, key), f"holds {kind} under a key that is not read; tool calls are 'tool_calls'")
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     input_entries,
@@ -157,4 +156,4 @@ _CALL = {"reasoning": Shape({"content": TEXT}), "tool_call": Shape({"name": NAME
 _RULES, _INPUT, _ANSWERED = _message(_TEXT), _message(_TEXT | _RESULT), _message(_TEXT | _RESULT | _CALL)
 _INPUTS = {"system": _RULES, "developer": _RULES, "user": _INPUT}
 _DECLARED = Shapes("role", _INPUTS | dict.fromkeys(("", "assistant", "model", "tool"), _ANSWERED))
-OTEL = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))
+OTEL = Dialect(_NAME, _is_message, _entries, _DECLARED)

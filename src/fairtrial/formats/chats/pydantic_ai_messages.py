@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     join_texts,
@@ -121,8 +120,8 @@ def _is_of_output_tool(part: dict[str, Any]) -> bool:
 
 
 _CONTENT = Shape({"content": TEXT})
-_TOOL = Leaf(frozenset((str,)), lambda name: name != "" and not name.startswith(_OUTPUT_TOOL), is_required=True)
-_OUTCOME = Leaf(frozenset((str,)), str.isidentifier)
+_TOOL = Leaf({str: lambda name: name != "" and not name.startswith(_OUTPUT_TOOL)}, is_required=True)
+_OUTCOME = Leaf({str: str.isidentifier})
 _PARTS_OF_REQUEST = {
     "system-prompt": _CONTENT,
     "user-prompt": _CONTENT,
@@ -140,4 +139,4 @@ _DECLARED = Shapes(
         "response": Shape({"parts": listed(Shapes("part_kind", _PARTS_OF_RESPONSE))}),
     },
 )
-PYDANTIC_AI = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED, is_known=_is_of_output_tool))
+PYDANTIC_AI = Dialect(_NAME, _is_message, _entries, _DECLARED, _is_of_output_tool)

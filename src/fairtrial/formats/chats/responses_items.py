@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     result,
@@ -139,4 +138,4 @@ _DECLARED = Shapes(
         "function_call_output": Shape({"output": text_or(_PARTS)}),
     },
 )
-RESPONSES = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))
+RESPONSES = Dialect(_NAME, _is_message, _entries, _DECLARED)

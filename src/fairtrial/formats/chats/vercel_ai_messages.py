@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     join_texts,
@@ -59,13 +58,15 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     if role not in _ROLES:
         unknown_role(message, at, reading, _NAME, _ROLES)
         return []
-    name = "parts" if isinstance(message.get("parts"), list) else "content"
+    name = "parts" if type(message.get("parts")) is list else "content"
     content = message.get(name)
-    if isinstance(content, str):
+    if type(content) is str:
         content = [{"type": "text", "text": content}]
     steps: list[Step] = []
-    parts = reading.array({name: content}, name, at)
-    if not any(isinstance(part, dict) and part.get("type") == _CALL_OF_4 for part in parts):
+    parts = content if type(content) is list else reading.array(message, name, at)
+    if "toolInvocations" in message and not any(
+        isinstance(part, dict) and part.get("type") == _CALL_OF_4 for part in parts
+    ):
         for call in reading.array(message, "toolInvocations", at):
             steps += _steps({"type": _CALL_OF_4, "toolInvocation": call}, (at, "toolInvocations"), reading)
     for i, part in enumerate(parts):
@@ -81,10 +82,10 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
 
 def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
     kind = part.get("type") if isinstance(part, dict) else None
-    if kind in ("text", "reasoning"):
-        return [Message(text_at(part, "text"))] if kind == "text" else thoughts(part.get("text", part.get("reasoning")))
-    if kind in ("file", "image"):
-        return [Message("", parts=(_medium(part),))]
+    if kind == "text":
+        return [Message(text_at(part, "text"))]
+    if kind == "reasoning":
+        return thoughts(part.get("text", part.get("reasoning")))
     if kind in _SILENT or (isinstance(kind, str) and kind.startswith("data-")):
         return []
     if kind == "tool-result":
@@ -92,6 +93,8 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
     if isinstance(kind, str) and (kind.startswith("tool-") or kind == "dynamic-tool"):
         is_old = kind == _CALL_OF_4
         return _call_of_4(object_at(part, "toolInvocation"), at, reading) if is_old else _call(part, kind)
+    if kind in ("file", "image"):
+        return [Message("", parts=(_medium(part),))]
     unknown_part(part, at, reading, _NAME, _PART_TYPES)
     return []
 
@@ -153,4 +156,4 @@ _STEPS = {
 }
 _INPUT, _ANSWER = _message(_TEXTS), _message(_STEPS, {"tool-": _CALLED})
 _DECLARED = Shapes("role", {"system": _INPUT, "user": _INPUT, "assistant": _ANSWER, "tool": _ANSWER})
-VERCEL_AI = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))
+VERCEL_AI = Dialect(_NAME, _is_message, _entries, _DECLARED)
