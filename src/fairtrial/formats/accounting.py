@@ -20,7 +20,7 @@ from fairtrial.formats.reading import Diagnostics, Place, pointer
 from fairtrial.formats.value_shapes import call_names, count_calls
 from fairtrial.records.trace import Message, ToolCall, ToolResult, Trace, incomplete_trace
 
-Read = Callable[[dict[str, Any], Place, Diagnostics], list[Entry]]
+Read = Callable[[dict[str, Any], Place, Diagnostics], Sequence[Entry]]
 IsKnown = Callable[[dict[str, Any]], bool]
 _AnyEntry = TypeVar("_AnyEntry", bound=Entry)
 
@@ -49,12 +49,12 @@ def read_and_account(
 
 def account(
     message: dict[str, Any],
-    entries: list[Entry],
+    entries: Sequence[Entry],
     at: Place,
     reading: Diagnostics,
     *,
     is_known: IsKnown | None = None,
-) -> list[Entry]:
+) -> Sequence[Entry]:
     """Return the entries of a message. Contents of it that were not read are noted, and withheld in the entries.
 
     If a leaf inside a part or a call was not read, the texts of the message are withheld, because they may be a part of

@@ -93,7 +93,7 @@ def split_turns(entries: Iterable[Entry]) -> list[TurnEntries]:
     turns = [TurnEntries([], [], [])]
     goes_on = False
     for entry in entries:
-        if isinstance(entry, UserMessage):
+        if type(entry) is UserMessage:
             if entry.quotes_agents:
                 goes_on = False
                 continue
@@ -101,20 +101,20 @@ def split_turns(entries: Iterable[Entry]) -> list[TurnEntries]:
                 turns.append(TurnEntries([], [], []))
                 goes_on = True
             turns[-1].messages.append(entry.message)
-        elif isinstance(entry, Usage):
+        elif type(entry) is Usage:
             turns[-1].usages.append(entry)
             goes_on = False
-        elif not isinstance(entry, Instruction):
-            turns[-1].steps.append(entry)
+        elif type(entry) is not Instruction:
+            turns[-1].steps.append(entry)  # type: ignore[arg-type]  # all other entries are steps
             goes_on = False
     return turns
 
 
 def with_name(step: Step, names: dict[str, str]) -> Step:
     """Return a step. A result that names only the id of its call gets the name of the call."""
-    if isinstance(step, ToolCall) and step.id:
+    if type(step) is ToolCall and step.id:
         names[step.id] = step.name
-    if isinstance(step, ToolResult) and not step.name:
+    elif type(step) is ToolResult and not step.name:
         return replace(step, name=names.get(step.id, ""))
     return step
 
@@ -149,18 +149,22 @@ def user_message(texts: Sequence[str], media: Sequence[Part]) -> list[Entry]:
 
 def input_entries(steps: Sequence[Step], *, is_instruction: bool) -> list[Entry]:
     """Return the entries of a message to the agent: an instruction, or results of tools before the user's message."""
-    results = [step for step in steps if isinstance(step, ToolResult)]
-    messages = [step for step in steps if isinstance(step, Message)]
-    texts = [step.text for step in messages if step.text]
-    if is_instruction:
-        return [Instruction("\n".join(texts))]
-    return [*results, *user_message(texts, [part for step in messages for part in step.parts])]
+    entries: list[Entry] = []
+    texts: list[str] = []
+    media: list[Part] = []
+    for step in steps:
+        if type(step) is Message:
+            texts += [step.text] if step.text else []
+            media += step.parts
+        elif type(step) is ToolResult:
+            entries.append(step)
+    return [Instruction("\n".join(texts))] if is_instruction else entries + user_message(texts, media)
 
 
 def join_texts(steps: Sequence[Step]) -> list[Step]:
     """Return steps with texts that follow one another joined. A provider splits a text, for example at citations."""
     if [type(step) for step in steps].count(Message) < 2:  # most messages
-        return [step for step in steps if not isinstance(step, Message) or step.text or step.parts]
+        return [step for step in steps if type(step) is not Message or step.text or step.parts]
     joined: list[Step] = []
     for _, group in groupby(steps, key=lambda step: type(step) is Message):
         neighbours = list(group)

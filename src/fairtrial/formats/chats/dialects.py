@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from itertools import pairwise
+from operator import eq
 from typing import Any
 
 import msgspec
@@ -149,9 +150,10 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
 
 def _find_repetition(raw: list[Any]) -> str:
     """Return the reason if a message with an id stands twice, one behind the other."""
-    for i, (message, following) in enumerate(pairwise(raw), 1):
-        if type(message) is dict and message.get("id") is not None and message == following:
-            return f"/{i} repeats the message before it"
+    if any(map(eq, raw, raw[1:])):
+        for i, (message, following) in enumerate(pairwise(raw), 1):
+            if type(message) is dict and message.get("id") is not None and message == following:
+                return f"/{i} repeats the message before it"
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fairtrial.formats.adk import content
@@ -35,7 +36,7 @@ def _is_message(message: dict[str, Any]) -> bool:
     )
 
 
-def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> Sequence[Entry]:
     role = message.get("role", "user")
     if role not in _ROLES:
         unknown_role(message, at, reading, _NAME, _ROLES)
@@ -44,7 +45,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     for i, part in enumerate(reading.array(message, "parts", at)):
         steps += _steps(part, ((at, "parts"), i), reading)
     if role == "model":
-        return list(join_texts(steps))
+        return join_texts(steps)
     return input_entries(steps, is_instruction=role == "system")
 
 

@@ -12,23 +12,22 @@ _READ_KEYS = frozenset(
     (
         *("role", "content", "contents", "parts", "name", "author", "tool_calls", "tool_call_id", "function_call"),
         *("reasoning_content", "withheld", "beginning", "toolInvocations", "status", "isError", "is_error"),
-        *("data", "kwargs", "additional_kwargs", "invalid_tool_calls", "tool_call_chunks", "lc", "type", "kind"),
+        *("id", "data", "kwargs", "additional_kwargs", "invalid_tool_calls", "tool_call_chunks", "lc", "type", "kind"),
     )
 )
-"""The keys that a dialect reads, or that repeat such keys."""
+"""The keys that a dialect reads, that repeat such keys, or that are only an id."""
 
 
 def note_unread_keys(messages: list[Any], at: Place, reading: Diagnostics) -> None:
     """Note an error for each key of messages that holds calls or messages and is not read."""
-    for i, message in enumerate(messages):
-        if type(message) is dict and "role" in message:
+    covers = _READ_KEYS.issuperset
+    for i, message in enumerate(messages):  # most messages have no other key
+        if type(message) is dict and not covers(message) and "role" in message:
             note_held_contents(message, (at, i), reading)
 
 
 def note_held_contents(message: Mapping[str, Any], at: Place, reading: Diagnostics) -> None:
     """Note an error for each key of a message that holds calls or messages and is not read."""
-    if _READ_KEYS.issuperset(message):  # most messages
-        return
     for key, value in message.items():
         kind = _kind_of_contents(value) if type(value) in (dict, list) and key not in _READ_KEYS else ""
         if kind:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairtrial.formats.chats.assembly import (
     Dialect,
+    input_entries,
     join_texts,
     object_at,
     result,
@@ -14,7 +15,6 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
     unknown_part,
     unknown_role,
-    user_message,
 )
 from fairtrial.formats.declared_shapes import (
     ANYTHING,
@@ -28,7 +28,7 @@ from fairtrial.formats.declared_shapes import (
     inside,
     text_or,
 )
-from fairtrial.formats.message_entries import Entry, Instruction
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult
@@ -53,7 +53,7 @@ def _is_message(message: dict[str, Any]) -> bool:
     return any(kind in ("tool-call", "tool-result", "reasoning") for kind in kinds)
 
 
-def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> Sequence[Entry]:
     role = message.get("role")
     if role not in _ROLES:
         unknown_role(message, at, reading, _NAME, _ROLES)
@@ -69,23 +69,19 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     ):
         for call in reading.array(message, "toolInvocations", at):
             steps += _steps({"type": _CALL_OF_4, "toolInvocation": call}, (at, "toolInvocations"), reading)
+    place = (at, name)
     for i, part in enumerate(parts):
-        steps += _steps(part, ((at, name), i), reading)
+        steps += _steps(part, (place, i), reading)
     if role in ("assistant", "tool"):
-        return list(join_texts(steps))
-    messages = [step for step in steps if isinstance(step, Message)]
-    texts = [step.text for step in messages if step.text]
-    if role == "system":
-        return [Instruction("\n".join(texts))]
-    return user_message(texts, [part for step in messages for part in step.parts])
+        return join_texts(steps)
+    messages = [step for step in steps if type(step) is Message]
+    return input_entries(messages, is_instruction=role == "system")
 
 
 def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
     kind = part.get("type") if isinstance(part, dict) else None
-    if kind == "text":
-        return [Message(text_at(part, "text"))]
-    if kind == "reasoning":
-        return thoughts(part.get("text", part.get("reasoning")))
+    if kind in ("text", "reasoning"):
+        return [Message(text_at(part, "text"))] if kind == "text" else thoughts(part.get("text", part.get("reasoning")))
     if kind in _SILENT or (isinstance(kind, str) and kind.startswith("data-")):
         return []
     if kind == "tool-result":
