@@ -30,6 +30,7 @@ _PART_TYPES = ("message", "reasoning", "*_call", "*_call_output", *_SILENT)
 _CALLS_WITH_ARGUMENTS = ("function_call", "mcp_call")
 _OUTPUTS = ("output", "outputs", "results", "result")
 """The keys under which a tool that the provider runs holds what it found."""
+_ALL_OUTPUTS = frozenset(_OUTPUTS)
 _COMMON_KEYS = frozenset(("type", "id", "call_id", "status", "name", "error", "namespace", "caller", *_OUTPUTS))
 
 
@@ -74,9 +75,9 @@ def _message(item: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entr
     texts: list[str] = []
     media: list[Part] = []
     content = item.get("content")
-    if isinstance(content, str):
-        content = [{"type": "text", "text": content}]
-    for i, part in enumerate(reading.array({"content": content}, "content", at)):
+    if type(content) is str:
+        texts.append(content)
+    for i, part in enumerate(() if texts else reading.array(item, "content", at)):
         kind = text_at(part, "type") if isinstance(part, dict) else ""
         if kind in _TEXTS:
             texts.append(text_at(part, _TEXTS[kind]))
@@ -102,7 +103,8 @@ def _call(item: dict[str, Any], kind: str) -> list[Step]:
         arguments = {key: value for key, value in item.items() if key not in _COMMON_KEYS and value is not None}
     call = ToolCall(name, arguments, call_id, withheld=reason)
     failed = bool(item.get("error")) or None
-    output = next((item[key] for key in _OUTPUTS if item.get(key) is not None), None)
+    has_output = not _ALL_OUTPUTS.isdisjoint(item)
+    output = next((item[key] for key in _OUTPUTS if item.get(key) is not None), None) if has_output else None
     if output is None and not failed:
         return [call]
     return [call, result(name, item["error"] if output is None else _response(output), call_id, stated=failed)]
