@@ -28,6 +28,8 @@ def note_unread_keys(messages: list[Any], at: Place, reading: Diagnostics) -> No
 
 def note_held_contents(message: Mapping[str, Any], at: Place, reading: Diagnostics) -> None:
     """Note an error for each key of a message that holds calls or messages and is not read."""
+    if _READ_KEYS.issuperset(message):
+        return
     for key, value in message.items():
         kind = _kind_of_contents(value) if type(value) in (dict, list) and key not in _READ_KEYS else ""
         if kind:
