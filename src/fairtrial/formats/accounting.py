@@ -7,10 +7,9 @@ in an entry that the reader returned. The rest was not read, unless it is known.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -21,12 +20,12 @@ from fairtrial.formats.reading import Diagnostics, Place, pointer
 from fairtrial.formats.value_shapes import call_names, count_calls
 from fairtrial.records.trace import Message, ToolCall, ToolResult, Trace, incomplete_trace
 
-_Read = Callable[[dict[str, Any], Place, Diagnostics], list[Entry]]
-_IsKnown = Callable[[dict[str, Any]], bool]
+Read = Callable[[dict[str, Any], Place, Diagnostics], Sequence[Entry]]
+IsKnown = Callable[[dict[str, Any]], bool]
 _AnyEntry = TypeVar("_AnyEntry", bound=Entry)
 
-_PLAIN_KEYS = {key: KNOWN_KEYS | {key} for key in ("content", "parts")}
-_KEYS_OF_CALLS = _PLAIN_KEYS["content"] | {"tool_calls"}
+_PLAIN_KEYS = KNOWN_KEYS | {"content"}
+_KEYS_OF_CALLS = _PLAIN_KEYS | {"tool_calls"}
 _PLAIN_CALL = frozenset(("id", "type", "index", "function"))
 _PLAIN_FUNCTION = frozenset(("name", "arguments"))
 _PLAIN_PART = frozenset(("type", "text"))
@@ -34,85 +33,28 @@ _MOST_BESIDE = 100
 """So many texts beside a conversation are compared with it."""
 
 
-class _Part(NamedTuple):
-    """A part that a reader uses as a whole: its keys, those that it must have, and its content with its type."""
-
-    keys: frozenset[str]
-    required: frozenset[str]
-    content: str
-    kind: type
-
-    def covers(self, part: dict[str, Any]) -> bool:
-        """Whether the reader uses each leaf of a part."""
-        if not (self.keys.issuperset(part) and self.required.issubset(part)):
-            return False
-        return isinstance(part.get(self.content), self.kind)
-
-
-class Declared(NamedTuple):
-    """The parts that a reader uses as a whole, by their types, empty for parts without one.
-
-    `key` is the key of a message's parts. Most messages have only such parts, and are not compared value by value.
-    """
-
-    key: str
-    parts: dict[str, _Part]
-
-    def covers(self, message: dict[str, Any]) -> bool:
-        """Whether the reader uses each leaf of a message."""
-        parts = message.get(self.key)
-        if not parts or not _PLAIN_KEYS[self.key].issuperset(message):
-            return False
-        if type(parts) is not list:
-            return type(parts) is str and self.key == "content"
-        for part in parts:
-            name = part.get("type", "") if type(part) is dict else None
-            declared = self.parts.get(name) if type(name) is str else None
-            if declared is None or not declared.covers(part):
-                return False
-        return True
-
-
-def declare(key: str, **parts: tuple[str, type]) -> Declared:
-    """Return declared parts from the names of their keys, the key of the content last.
-
-    A key with a question mark may be missing.
-    """
-    table: dict[str, _Part] = {}
-    for name, (words, kind) in parts.items():
-        keys = words.split()
-        required = frozenset(key for key in keys if not key.endswith("?"))
-        table[name] = _Part(
-            frozenset(("type", "cache_control", *(key.rstrip("?") for key in keys))), required, keys[-1], kind
-        )
-    return Declared(key, table)
-
-
-def account_each(read: _Read, declared: Declared | None = None, *, is_known: _IsKnown | None = None) -> _Read:
-    """Return the reader of a message that also accounts for each leaf of the message.
+def read_and_account(
+    read: Read, message: dict[str, Any], at: Place, reading: Diagnostics, is_known: IsKnown | None = None
+) -> Sequence[Entry]:
+    """Return the entries that a reader finds in a message, and account for each leaf of the message.
 
     `is_known` says which objects inside a message carry nothing, beside those of all providers.
     """
-
-    @wraps(read)
-    def read_and_account(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
-        problems = len(reading.errors)
-        entries = read(message, at, reading)
-        if (declared is not None and declared.covers(message)) or len(reading.errors) > problems:
-            return entries
-        return account(message, entries, at, reading, is_known=is_known)
-
-    return read_and_account
+    problems = len(reading.errors)
+    entries = read(message, at, reading)
+    if len(reading.errors) > problems:
+        return entries
+    return account(message, entries, at, reading, is_known=is_known)
 
 
 def account(
     message: dict[str, Any],
-    entries: list[Entry],
+    entries: Sequence[Entry],
     at: Place,
     reading: Diagnostics,
     *,
-    is_known: _IsKnown | None = None,
-) -> list[Entry]:
+    is_known: IsKnown | None = None,
+) -> Sequence[Entry]:
     """Return the entries of a message. Contents of it that were not read are noted, and withheld in the entries.
 
     If a leaf inside a part or a call was not read, the texts of the message are withheld, because they may be a part of
@@ -177,7 +119,7 @@ def is_plain(message: dict[str, Any]) -> bool:
     content = message.get("content")
     if type(content) is not str and content is not None and not _are_plain_parts(content):
         return False
-    if _PLAIN_KEYS["content"].issuperset(message):
+    if _PLAIN_KEYS.issuperset(message):
         return content is not None
     calls = message.get("tool_calls")
     return type(calls) is list and _KEYS_OF_CALLS.issuperset(message) and all(map(_is_plain_call, calls))

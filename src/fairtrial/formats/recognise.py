@@ -177,12 +177,12 @@ def _lines(data: bytes, reading: Diagnostics) -> Loaded | None:
     with suppress(UnicodeDecodeError):
         lines = decode_lines(data, reading.path)
         first = None if lines is None else next(lines)
-        if lines is not None and readers.find_reader(first) is not None:
-            # One line is decoded at a time: spans need less memory than their JSON.
-            with paused_collector():
+        with paused_collector():
+            if lines is not None and readers.find_reader(first) is not None:
+                # One line is decoded at a time: spans need less memory than their JSON.
                 return _spans(decode_lines(data, reading.path, decode_batch) or (), reading)
-        documents = decode_documents(data) if lines is None else [first, *lines]
-        return None if documents is None else _document(documents, reading, are_lines=True)
+            documents = decode_documents(data) if lines is None else [first, *lines]
+            return None if documents is None else _document(documents, reading, are_lines=True)
     return None
 
 

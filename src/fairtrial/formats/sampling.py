@@ -19,6 +19,7 @@ _PROBABILITIES = ("sampling.probability", "_dd.rule_psr", "_dd.agent_psr", "sent
 _INVERSE = "SampleRate"
 """Honeycomb's attribute: of so many traces, this one was kept."""
 _JAEGER = ("sampler.type", "sampler.param")
+_NAMES = frozenset((PROBABILITY, _INVERSE, *_PROBABILITIES, *_JAEGER))
 _DIGITS = 14
 """A threshold of OpenTelemetry has at most so many hexadecimal digits. Zeros at its end are left out."""
 _LONGEST_STATE = 4096
@@ -54,7 +55,7 @@ def _scale(recording: Recording, probability: float | None) -> Recording:
 
 def _span_probability(span: Span) -> float | None:
     attributes = span.attributes
-    if not attributes and not span.trace_state:
+    if not span.trace_state and _NAMES.isdisjoint(attributes):  # most spans
         return None
     of_source = _read_trace_state(span.trace_state)
     of_source = _first(attributes, _PROBABILITIES) if of_source is None else of_source

@@ -147,9 +147,9 @@ def split_reply(steps: Sequence[Step]) -> tuple[tuple[Step, ...], Message | None
     """
     for i in range(len(steps) - 1, -1, -1):
         step = steps[i]
-        if isinstance(step, ToolCall | ToolResult):
+        if type(step) is ToolCall or type(step) is ToolResult:
             break
-        if isinstance(step, Message):
+        if type(step) is Message:
             return (*steps[:i], *steps[i + 1 :]), step
     return tuple(steps), None
 

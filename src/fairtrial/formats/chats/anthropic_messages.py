@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import account_each, declare
 from fairtrial.formats.chats.assembly import (
     Dialect,
     input_entries,
@@ -16,6 +15,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
+from fairtrial.formats.declared_shapes import ARGUMENTS, FLAG, NAME, TEXT, Shape, Shapes, text_or
 from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
@@ -109,11 +109,15 @@ def _medium(part: dict[str, Any]) -> Part:
     return Part(text_at(source, "media_type"), uri, text_at(source, "data"), text_at(part, "title"))
 
 
-_DECLARED = declare(
-    "content",
-    text=("text", str),
-    thinking=("signature? thinking", str),
-    tool_use=("id name input", dict),
-    tool_result=("tool_use_id is_error? content", str),
+def _message(parts: dict[str, Shape]) -> Shape:
+    return Shape({"content": text_or(Shapes("type", parts))})
+
+
+_TEXT = {"text": Shape({"text": TEXT})}
+_RESULT = {"tool_result": Shape({"content": text_or(Shapes("type", _TEXT)), "is_error": FLAG})}
+_CALL = {"thinking": Shape({"thinking": TEXT})} | dict.fromkeys(_CALLS, Shape({"name": NAME, "input": ARGUMENTS}))
+_DECLARED = Shapes(
+    "role",
+    {"system": _message(_TEXT), "user": _message(_TEXT | _RESULT), "assistant": _message(_TEXT | _RESULT | _CALL)},
 )
-ANTHROPIC = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))
+ANTHROPIC = Dialect(_NAME, _is_message, _entries, _DECLARED)

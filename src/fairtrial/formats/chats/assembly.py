@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from fairtrial.formats.accounting import IsKnown, Read, read_and_account
+from fairtrial.formats.declared_shapes import Shapes
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import beginning, read_response
 from fairtrial.formats.number_range import is_in_range
@@ -34,13 +36,22 @@ from fairtrial.records.trace import (
 class Dialect(NamedTuple):
     """A shape of messages.
 
-    `is_message` says whether a message has a mark that no other dialect has. `entries` reads one message. A part or a
-    role that it does not know is an error, because its content would be lost.
+    `is_message` says whether a message has a mark that no other dialect has. `read` reads one message. A part or a role
+    that it does not know is an error, because its content would be lost. It uses messages of the `declared` shapes as a
+    whole. `is_known` says which objects inside a message carry nothing, beside those of all providers.
     """
 
     name: str
     is_message: Callable[[dict[str, Any]], bool]
-    entries: Callable[[dict[str, Any], Place, Diagnostics], Sequence[Entry]]
+    read: Read
+    declared: Shapes
+    is_known: IsKnown | None = None
+
+    def entries(self, message: dict[str, Any], at: Place, reading: Diagnostics) -> Sequence[Entry]:
+        """Return the entries of a message, of which each leaf is accounted for."""
+        if self.declared.covers(message):
+            return self.read(message, at, reading)
+        return read_and_account(self.read, message, at, reading, self.is_known)
 
 
 def assemble(entries: Iterable[Entry], instructions: str, declarations: tuple[dict[str, Any], ...]) -> Trace:
@@ -82,7 +93,7 @@ def split_turns(entries: Iterable[Entry]) -> list[TurnEntries]:
     turns = [TurnEntries([], [], [])]
     goes_on = False
     for entry in entries:
-        if isinstance(entry, UserMessage):
+        if type(entry) is UserMessage:
             if entry.quotes_agents:
                 goes_on = False
                 continue
@@ -90,20 +101,20 @@ def split_turns(entries: Iterable[Entry]) -> list[TurnEntries]:
                 turns.append(TurnEntries([], [], []))
                 goes_on = True
             turns[-1].messages.append(entry.message)
-        elif isinstance(entry, Usage):
+        elif type(entry) is Usage:
             turns[-1].usages.append(entry)
             goes_on = False
-        elif not isinstance(entry, Instruction):
-            turns[-1].steps.append(entry)
+        elif type(entry) is not Instruction:
+            turns[-1].steps.append(entry)  # type: ignore[arg-type]  # all other entries are steps
             goes_on = False
     return turns
 
 
 def with_name(step: Step, names: dict[str, str]) -> Step:
     """Return a step. A result that names only the id of its call gets the name of the call."""
-    if isinstance(step, ToolCall) and step.id:
+    if type(step) is ToolCall and step.id:
         names[step.id] = step.name
-    if isinstance(step, ToolResult) and not step.name:
+    elif type(step) is ToolResult and not step.name:
         return replace(step, name=names.get(step.id, ""))
     return step
 
@@ -138,18 +149,22 @@ def user_message(texts: Sequence[str], media: Sequence[Part]) -> list[Entry]:
 
 def input_entries(steps: Sequence[Step], *, is_instruction: bool) -> list[Entry]:
     """Return the entries of a message to the agent: an instruction, or results of tools before the user's message."""
-    results = [step for step in steps if isinstance(step, ToolResult)]
-    messages = [step for step in steps if isinstance(step, Message)]
-    texts = [step.text for step in messages if step.text]
-    if is_instruction:
-        return [Instruction("\n".join(texts))]
-    return [*results, *user_message(texts, [part for step in messages for part in step.parts])]
+    entries: list[Entry] = []
+    texts: list[str] = []
+    media: list[Part] = []
+    for step in steps:
+        if type(step) is Message:
+            texts += [step.text] if step.text else []
+            media += step.parts
+        elif type(step) is ToolResult:
+            entries.append(step)
+    return [Instruction("\n".join(texts))] if is_instruction else entries + user_message(texts, media)
 
 
 def join_texts(steps: Sequence[Step]) -> list[Step]:
     """Return steps with texts that follow one another joined. A provider splits a text, for example at citations."""
     if [type(step) for step in steps].count(Message) < 2:  # most messages
-        return [step for step in steps if not isinstance(step, Message) or step.text or step.parts]
+        return [step for step in steps if type(step) is not Message or step.text or step.parts]
     joined: list[Step] = []
     for _, group in groupby(steps, key=lambda step: type(step) is Message):
         neighbours = list(group)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     input_entries,
@@ -16,6 +15,18 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
     unknown_part,
     unknown_role,
+)
+from fairtrial.formats.declared_shapes import (
+    ANYTHING,
+    ARGUMENTS,
+    NAME,
+    TEXT,
+    Leaf,
+    Shape,
+    Shapes,
+    inside,
+    listed,
+    text_or,
 )
 from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_response
@@ -40,7 +51,6 @@ def _is_message(message: dict[str, Any]) -> bool:
     return any(isinstance(part, dict) and "type" not in part and not part.keys().isdisjoint(_MARKS) for part in parts)
 
 
-@account_each
 def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     role = message.get("role")
     if role not in _ROLES:
@@ -115,4 +125,15 @@ def _usage(message: dict[str, Any]) -> list[Usage]:
     return [Usage(total, number_at(counts, "outputTokens"), cached_input_tokens=cached)]
 
 
-BEDROCK = Dialect(_NAME, _is_message, _entries)
+def _message(**leaves: Leaf) -> Shape:
+    return Shape({"content": text_or(Shapes("type", {"": Shape(leaves, one_of=(" ".join(leaves),))}))})
+
+
+_CONTENT = listed(Shapes("type", {"": Shape({"json": ANYTHING, "text": TEXT}, one_of=("json text",))}))
+_USE = inside(Shape({"name": NAME, "input": ARGUMENTS}))
+_RESULT = inside(Shape({"content": _CONTENT}))
+_REASONING = inside(Shape({"reasoningText": inside(Shape({"text": TEXT}))}))
+_INPUT = _message(text=TEXT, toolResult=_RESULT)
+_ANSWER = _message(text=TEXT, toolUse=_USE, toolResult=_RESULT, reasoningContent=_REASONING)
+_DECLARED = Shapes("role", {"system": _message(text=TEXT), "user": _INPUT, "assistant": _ANSWER})
+BEDROCK = Dialect(_NAME, _is_message, _entries, _DECLARED)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import pairwise
+from operator import eq
 from typing import Any
 
 import msgspec
@@ -124,16 +126,18 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
         raw = []
     note_unread_keys(raw, messages_at, reading)
     reading.unread = ""
-    dialect = choose_dialect(detect_dialect(raw), raw, messages_at, reading)
+    dialect = detect_dialect(raw)
+    are_declared = dialect is not None and dialect.declared.cover_all(raw)
+    if not are_declared:
+        dialect = choose_dialect(dialect, raw, messages_at, reading)
     if dialect is None:
         session = messages.trace(raw, messages_at, reading, instructions=instructions, declarations=declarations)
         if not (declarations or is_answered) and own.get("keeps_calls") is not True:
             session = messages.with_unknown_steps(session, raw)
         session = _with_turns_of_users(session, raw, instructions, declarations)
     else:
-        entries = [
-            entry for i, message in enumerate(raw) for entry in _entries(dialect, message, (messages_at, i), reading)
-        ]
+        read = dialect.read if are_declared else partial(_entries, dialect)
+        entries = [entry for i, message in enumerate(raw) for entry in read(message, (messages_at, i), reading)]
         session = assemble(entries, instructions, declarations)
     if extra:
         account_beside(extra, session, at, reading)
@@ -146,9 +150,10 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
 
 def _find_repetition(raw: list[Any]) -> str:
     """Return the reason if a message with an id stands twice, one behind the other."""
-    for i, (message, following) in enumerate(pairwise(raw), 1):
-        if type(message) is dict and message.get("id") is not None and message == following:
-            return f"/{i} repeats the message before it"
+    if any(map(eq, raw, raw[1:])):
+        for i, (message, following) in enumerate(pairwise(raw), 1):
+            if type(message) is dict and message.get("id") is not None and message == following:
+                return f"/{i} repeats the message before it"
     return ""
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from fairtrial.formats.accounting import account_each, declare
 from fairtrial.formats.adk import content
 from fairtrial.formats.chats.assembly import (
     Dialect,
@@ -15,6 +15,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
+from fairtrial.formats.declared_shapes import FLAG, NAME, OBJECT, TEXT, Leaf, Shape, Shapes, inside, listed
 from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Step, ToolCall
@@ -35,7 +36,7 @@ def _is_message(message: dict[str, Any]) -> bool:
     )
 
 
-def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> Sequence[Entry]:
     role = message.get("role", "user")
     if role not in _ROLES:
         unknown_role(message, at, reading, _NAME, _ROLES)
@@ -44,7 +45,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     for i, part in enumerate(reading.array(message, "parts", at)):
         steps += _steps(part, ((at, "parts"), i), reading)
     if role == "model":
-        return list(join_texts(steps))
+        return join_texts(steps)
     return input_entries(steps, is_instruction=role == "system")
 
 
@@ -71,4 +72,19 @@ def _code_step(part: dict[str, Any]) -> Step | None:
     return None
 
 
-GEMINI = Dialect(_NAME, _is_message, account_each(_entries, declare("parts", **{"": ("text", str)})))
+_CALL = inside(Shape({"name": NAME, "args": OBJECT}))
+_RESULT = inside(Shape({"response": OBJECT}))
+_RESULTS = {"functionResponse": _RESULT, "function_response": _RESULT}
+_CALLS = {"functionCall": _CALL, "function_call": _CALL}
+_ONE = " ".join(("text", *_CALLS, *_RESULTS))
+
+
+def _message(**leaves: Leaf) -> Shape:
+    return Shape({"parts": listed(Shapes("type", {"": Shape(leaves, one_of=(_ONE,))}))})
+
+
+_INPUT = _message(text=TEXT, **_RESULTS)
+_ANSWER = _message(text=TEXT, thought=FLAG, **_CALLS, **_RESULTS)
+_INPUTS = dict.fromkeys(("", "user", "function"), _INPUT)
+_DECLARED = Shapes("role", {**_INPUTS, "system": _message(text=TEXT), "model": _ANSWER})
+GEMINI = Dialect(_NAME, _is_message, _entries, _DECLARED)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
+    input_entries,
     join_texts,
     number_at,
     object_at,
@@ -14,9 +14,9 @@ from fairtrial.formats.chats.assembly import (
     text_at,
     thoughts,
     unknown_part,
-    user_message,
 )
-from fairtrial.formats.message_entries import Entry, Instruction
+from fairtrial.formats.declared_shapes import ARGUMENTS, EMPTY, NAME, TEXT, Leaf, Shape, Shapes, inside, listed, text_or
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_medium, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure
@@ -47,6 +47,7 @@ _CLASSES = {
 _MEDIA = ("image", "audio", "video", "file", "image_url", "input_audio", "text-plain")
 _REPEATED = ("tool_use", "tool_call", "function_call", "input_json_delta", "tool_call_chunk", "invalid_tool_call")
 """Calls in the content, which LangChain repeats in `tool_calls`."""
+_PLACES_OF_CALLS = ("tool_calls", "invalid_tool_calls", "additional_kwargs")
 _THOUGHTS = ("reasoning", "thinking")
 _SILENT = ("redacted_thinking", "non_standard")
 _PART_TYPES = ("text", "refusal", *_MEDIA, *_THOUGHTS, *_REPEATED, "server_tool_call", "server_tool_result")
@@ -69,7 +70,6 @@ def _type_and_fields(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return kind, message["data"] if isinstance(message.get("data"), dict) else message
 
 
-@account_each
 def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     kind, fields = _type_and_fields(message)
     if kind not in _TYPES:
@@ -81,11 +81,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     steps = join_texts(_content(fields.get("content"), (at, "content"), reading))
     if role == "assistant":
         return [*steps, *_calls(fields, at, reading), *_usage(fields)]
-    messages = [step for step in steps if isinstance(step, Message)]
-    texts = [step.text for step in messages]
-    if role == "system":
-        return [Instruction("\n".join(texts))]
-    return user_message(texts, [part for step in messages for part in step.parts]) if role else []
+    return input_entries(steps, is_instruction=role == "system") if role else []
 
 
 def _content(content: Any, at: Place, reading: Diagnostics) -> list[Step]:
@@ -115,7 +111,9 @@ def _content(content: Any, at: Place, reading: Diagnostics) -> list[Step]:
 def _calls(fields: dict[str, Any], at: Place, reading: Diagnostics) -> list[Step]:
     """Return the calls of a message. Old versions of LangChain have OpenAI's calls in `additional_kwargs` only."""
     calls: list[Step] = []
-    for name in ("tool_calls", "invalid_tool_calls"):
+    if not any(map(fields.get, _PLACES_OF_CALLS)):  # most messages
+        return calls
+    for name in _PLACES_OF_CALLS[:2]:
         for i, call in enumerate(reading.array(fields, name, at)):
             if isinstance(call, dict) and isinstance(call.get("name"), str):
                 calls.append(ToolCall(call["name"], read_arguments(call.get("args")), text_at(call, "id")))
@@ -162,4 +160,13 @@ def _usage(fields: dict[str, Any]) -> list[Usage]:
     ]
 
 
-LANGCHAIN = Dialect(_NAME, _is_message, _entries)
+def _message(**leaves: Leaf) -> Shape:
+    texts = Shapes("type", {"text": Shape({"text": TEXT})})
+    fields = {"content": text_or(texts), "additional_kwargs": EMPTY, **leaves}
+    return Shape({**fields, "data": inside(Shape(fields))}, one_of=("content data", "tool_calls data"))
+
+
+_CALL = Shape({"name": NAME, "args": ARGUMENTS})
+_INPUT, _ANSWER = _message(), _message(tool_calls=listed(Shapes("type", {"": _CALL, "tool_call": _CALL})))
+_DECLARED = Shapes("type", {"human": _INPUT, "system": _INPUT, "tool": _INPUT, "ai": _ANSWER})
+LANGCHAIN = Dialect(_NAME, _is_message, _entries, _DECLARED)

@@ -12,10 +12,10 @@ _READ_KEYS = frozenset(
     (
         *("role", "content", "contents", "parts", "name", "author", "tool_calls", "tool_call_id", "function_call"),
         *("reasoning_content", "withheld", "beginning", "toolInvocations", "status", "isError", "is_error"),
-        *("data", "kwargs", "additional_kwargs", "invalid_tool_calls", "tool_call_chunks", "lc", "type", "kind"),
+        *("id", "data", "kwargs", "additional_kwargs", "invalid_tool_calls", "tool_call_chunks", "lc", "type", "kind"),
     )
 )
-"""The keys that a dialect reads, or that repeat such keys."""
+"""The keys that a dialect reads, that repeat such keys, or that are only an id."""
 
 
 def note_unread_keys(messages: list[Any], at: Place, reading: Diagnostics) -> None:
@@ -30,9 +30,8 @@ def note_held_contents(message: Mapping[str, Any], at: Place, reading: Diagnosti
     """Note an error for each key of a message that holds calls or messages and is not read."""
     if _READ_KEYS.issuperset(message):
         return
-    for key in message.keys() - _READ_KEYS:
-        value = message[key]
-        kind = _kind_of_contents(value) if isinstance(value, list | dict) else ""
+    for key, value in message.items():
+        kind = _kind_of_contents(value) if type(value) in (dict, list) and key not in _READ_KEYS else ""
         if kind:
             reading.error((at, key), f"holds {kind} under a key that is not read; tool calls are 'tool_calls'")
 

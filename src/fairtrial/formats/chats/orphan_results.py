@@ -42,16 +42,29 @@ def _find_copy(invocation: Invocation) -> str:
 
 
 def _are_complete(trace: Trace) -> bool:
-    """Whether each result has the id of a call before it, and each call its own, as in most messages."""
+    """Whether each result follows its call, and each call of an invocation has its own id, as in most messages.
+
+    A call without an id waits for the next result that names no call.
+    """
     ids: set[str] = set()
+    waiting = 0
     for invocation in trace.invocations:
+        own_ids: set[str] = set()
         for step in invocation.steps or ():
-            if type(step) is ToolCall:
-                if step.id and step.id in ids:
+            kind = type(step)
+            if kind is ToolCall:
+                call_id = step.id  # type: ignore[union-attr]
+                if not call_id:
+                    waiting += 1
+                elif call_id in own_ids:
                     return False
-                ids.add(step.id)
-            elif type(step) is ToolResult and not (step.id and step.id in ids):
-                return False
+                else:
+                    own_ids.add(call_id)
+            elif kind is ToolResult and step.id not in own_ids and step.id not in ids:  # type: ignore[union-attr]
+                if not waiting:
+                    return False
+                waiting -= 1
+        ids |= own_ids
     return True
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.accounting import account_each, declare
 from fairtrial.formats.chats.assembly import (
     Dialect,
     input_entries,
@@ -20,6 +19,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
+from fairtrial.formats.declared_shapes import ANYTHING, NAME, TEXT, Shape, Shapes, listed
 from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
@@ -146,11 +146,14 @@ def _kind_of_text(part: Any) -> str:
     return kind if kind in _TEXTS and isinstance(part.get("content"), str) else ""
 
 
-_DECLARED = declare(
-    "parts",
-    text=("content", str),
-    reasoning=("content", str),
-    tool_call=("id? name arguments", object),
-    tool_call_response=("id? name? response", object),
-)
-OTEL = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))
+def _message(parts: dict[str, Shape]) -> Shape:
+    return Shape({"parts": listed(Shapes("type", parts))})
+
+
+_TEXT = {"text": Shape({"content": TEXT})}
+_RESULT = {"tool_call_response": Shape({"response": ANYTHING})}
+_CALL = {"reasoning": Shape({"content": TEXT}), "tool_call": Shape({"name": NAME, "arguments": ANYTHING})}
+_RULES, _INPUT, _ANSWERED = _message(_TEXT), _message(_TEXT | _RESULT), _message(_TEXT | _RESULT | _CALL)
+_INPUTS = {"system": _RULES, "developer": _RULES, "user": _INPUT}
+_DECLARED = Shapes("role", _INPUTS | dict.fromkeys(("", "assistant", "model", "tool"), _ANSWERED))
+OTEL = Dialect(_NAME, _is_message, _entries, _DECLARED)

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     join_texts,
@@ -18,6 +17,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     user_message,
 )
+from fairtrial.formats.declared_shapes import ANYTHING, ARGUMENTS, TEXT, Leaf, Shape, Shapes, listed
 from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
@@ -119,4 +119,24 @@ def _is_of_output_tool(part: dict[str, Any]) -> bool:
     return part.get("part_kind") in _ANSWERS and (not name or name.startswith(_OUTPUT_TOOL))
 
 
-PYDANTIC_AI = Dialect(_NAME, _is_message, account_each(_entries, is_known=_is_of_output_tool))
+_CONTENT = Shape({"content": TEXT})
+_TOOL = Leaf({str: lambda name: name != "" and not name.startswith(_OUTPUT_TOOL)}, is_required=True)
+_OUTCOME = Leaf({str: str.isidentifier})
+_PARTS_OF_REQUEST = {
+    "system-prompt": _CONTENT,
+    "user-prompt": _CONTENT,
+    "tool-return": Shape({"tool_name": _TOOL, "content": ANYTHING, "outcome": _OUTCOME}),
+}
+_PARTS_OF_RESPONSE = {
+    "text": _CONTENT,
+    "thinking": _CONTENT,
+    "tool-call": Shape({"tool_name": _TOOL, "args": ARGUMENTS}),
+}
+_DECLARED = Shapes(
+    "kind",
+    {
+        "request": Shape({"parts": listed(Shapes("part_kind", _PARTS_OF_REQUEST)), "instructions": TEXT}),
+        "response": Shape({"parts": listed(Shapes("part_kind", _PARTS_OF_RESPONSE))}),
+    },
+)
+PYDANTIC_AI = Dialect(_NAME, _is_message, _entries, _DECLARED, _is_of_output_tool)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     result,
@@ -14,6 +13,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
     user_message,
 )
+from fairtrial.formats.declared_shapes import ARGUMENTS, NAME, TEXT, Shape, Shapes, listed, text_or
 from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
@@ -30,6 +30,7 @@ _PART_TYPES = ("message", "reasoning", "*_call", "*_call_output", *_SILENT)
 _CALLS_WITH_ARGUMENTS = ("function_call", "mcp_call")
 _OUTPUTS = ("output", "outputs", "results", "result")
 """The keys under which a tool that the provider runs holds what it found."""
+_ALL_OUTPUTS = frozenset(_OUTPUTS)
 _COMMON_KEYS = frozenset(("type", "id", "call_id", "status", "name", "error", "namespace", "caller", *_OUTPUTS))
 
 
@@ -49,7 +50,6 @@ def _is_message(item: dict[str, Any]) -> bool:
     )
 
 
-@account_each
 def _entries(item: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     kind = item.get("type", "message")
     if kind == "message":
@@ -75,9 +75,9 @@ def _message(item: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entr
     texts: list[str] = []
     media: list[Part] = []
     content = item.get("content")
-    if isinstance(content, str):
-        content = [{"type": "text", "text": content}]
-    for i, part in enumerate(reading.array({"content": content}, "content", at)):
+    if type(content) is str:
+        texts.append(content)
+    for i, part in enumerate(() if texts else reading.array(item, "content", at)):
         kind = text_at(part, "type") if isinstance(part, dict) else ""
         if kind in _TEXTS:
             texts.append(text_at(part, _TEXTS[kind]))
@@ -103,7 +103,8 @@ def _call(item: dict[str, Any], kind: str) -> list[Step]:
         arguments = {key: value for key, value in item.items() if key not in _COMMON_KEYS and value is not None}
     call = ToolCall(name, arguments, call_id, withheld=reason)
     failed = bool(item.get("error")) or None
-    output = next((item[key] for key in _OUTPUTS if item.get(key) is not None), None)
+    has_output = not _ALL_OUTPUTS.isdisjoint(item)
+    output = next((item[key] for key in _OUTPUTS if item.get(key) is not None), None) if has_output else None
     if output is None and not failed:
         return [call]
     return [call, result(name, item["error"] if output is None else _response(output), call_id, stated=failed)]
@@ -127,4 +128,16 @@ def _medium(part: dict[str, Any]) -> Part:
     return Part(uri=uri, data=text_at(part, "file_data"), name=text_at(part, "filename"))
 
 
-RESPONSES = Dialect(_NAME, _is_message, _entries)
+_PARTS = Shapes("type", {kind: Shape({key: TEXT}) for kind, key in _TEXTS.items()})
+_MESSAGE = Shape({"content": text_or(_PARTS)})
+_THOUGHT = listed(Shapes("type", dict.fromkeys(("summary_text", "reasoning_text"), Shape({"text": TEXT}))))
+_DECLARED = Shapes(
+    "type",
+    {
+        **dict.fromkeys(("", "message"), _MESSAGE),
+        "reasoning": Shape({"summary": _THOUGHT, "content": _THOUGHT}),
+        "function_call": Shape({"name": NAME, "arguments": ARGUMENTS}),
+        "function_call_output": Shape({"output": text_or(_PARTS)}),
+    },
+)
+RESPONSES = Dialect(_NAME, _is_message, _entries, _DECLARED)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairtrial.formats.accounting import account_each, declare
 from fairtrial.formats.chats.assembly import (
     Dialect,
+    input_entries,
     join_texts,
     object_at,
     result,
@@ -14,9 +15,20 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
     unknown_part,
     unknown_role,
-    user_message,
 )
-from fairtrial.formats.message_entries import Entry, Instruction
+from fairtrial.formats.declared_shapes import (
+    ANYTHING,
+    ARGUMENTS,
+    FLAG,
+    NAME,
+    NO_SHAPES,
+    TEXT,
+    Shape,
+    Shapes,
+    inside,
+    text_or,
+)
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult
@@ -41,37 +53,35 @@ def _is_message(message: dict[str, Any]) -> bool:
     return any(kind in ("tool-call", "tool-result", "reasoning") for kind in kinds)
 
 
-def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> Sequence[Entry]:
     role = message.get("role")
     if role not in _ROLES:
         unknown_role(message, at, reading, _NAME, _ROLES)
         return []
-    name = "parts" if isinstance(message.get("parts"), list) else "content"
+    name = "parts" if type(message.get("parts")) is list else "content"
     content = message.get(name)
-    if isinstance(content, str):
+    if type(content) is str:
         content = [{"type": "text", "text": content}]
     steps: list[Step] = []
-    parts = reading.array({name: content}, name, at)
-    if not any(isinstance(part, dict) and part.get("type") == _CALL_OF_4 for part in parts):
+    parts = content if type(content) is list else reading.array(message, name, at)
+    if "toolInvocations" in message and not any(
+        isinstance(part, dict) and part.get("type") == _CALL_OF_4 for part in parts
+    ):
         for call in reading.array(message, "toolInvocations", at):
             steps += _steps({"type": _CALL_OF_4, "toolInvocation": call}, (at, "toolInvocations"), reading)
+    place = (at, name)
     for i, part in enumerate(parts):
-        steps += _steps(part, ((at, name), i), reading)
+        steps += _steps(part, (place, i), reading)
     if role in ("assistant", "tool"):
-        return list(join_texts(steps))
-    messages = [step for step in steps if isinstance(step, Message)]
-    texts = [step.text for step in messages if step.text]
-    if role == "system":
-        return [Instruction("\n".join(texts))]
-    return user_message(texts, [part for step in messages for part in step.parts])
+        return join_texts(steps)
+    messages = [step for step in steps if type(step) is Message]
+    return input_entries(messages, is_instruction=role == "system")
 
 
 def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
     kind = part.get("type") if isinstance(part, dict) else None
     if kind in ("text", "reasoning"):
         return [Message(text_at(part, "text"))] if kind == "text" else thoughts(part.get("text", part.get("reasoning")))
-    if kind in ("file", "image"):
-        return [Message("", parts=(_medium(part),))]
     if kind in _SILENT or (isinstance(kind, str) and kind.startswith("data-")):
         return []
     if kind == "tool-result":
@@ -79,6 +89,8 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
     if isinstance(kind, str) and (kind.startswith("tool-") or kind == "dynamic-tool"):
         is_old = kind == _CALL_OF_4
         return _call_of_4(object_at(part, "toolInvocation"), at, reading) if is_old else _call(part, kind)
+    if kind in ("file", "image"):
+        return [Message("", parts=(_medium(part),))]
     unknown_part(part, at, reading, _NAME, _PART_TYPES)
     return []
 
@@ -120,5 +132,24 @@ def _result(part: dict[str, Any]) -> ToolResult:
     return result(text_at(part, "toolName"), response, call_id, stated=failed)
 
 
-_DECLARED = declare("parts", text=("state? text", str), **{"step-start": ("type", str)})
-VERCEL_AI = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))
+def _message(parts: dict[str, Shape], beginnings: Mapping[str, Shape] = NO_SHAPES) -> Shape:
+    contents = text_or(Shapes("type", parts, beginnings))
+    return Shape({"parts": contents, "content": contents}, one_of=("parts content",))
+
+
+_TEXTS = {"text": Shape({"text": TEXT}), "step-start": Shape()}
+_ARGUMENTS = {"input": ARGUMENTS, "args": ARGUMENTS, "providerExecuted": FLAG}
+_OUTPUTS = {"output": ANYTHING, "errorText": TEXT, "preliminary": FLAG}
+_CALLED = Shape({**_ARGUMENTS, **_OUTPUTS}, one_of=("input args", "output errorText"))
+_WRAPPED = inside(Shape({"value": ANYTHING}))
+_STEPS = {
+    **_TEXTS,
+    "reasoning": Shape({"text": TEXT}),
+    "tool-call": Shape({"toolName": NAME, **_ARGUMENTS}, one_of=("input args",)),
+    "tool-result": Shape({"output": _WRAPPED, "result": ANYTHING, "isError": FLAG}, one_of=("output result",)),
+    "dynamic-tool": _CALLED,
+    _CALL_OF_4: Shape(),
+}
+_INPUT, _ANSWER = _message(_TEXTS), _message(_STEPS, {"tool-": _CALLED})
+_DECLARED = Shapes("role", {"system": _INPUT, "user": _INPUT, "assistant": _ANSWER, "tool": _ANSWER})
+VERCEL_AI = Dialect(_NAME, _is_message, _entries, _DECLARED)

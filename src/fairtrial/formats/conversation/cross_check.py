@@ -115,7 +115,7 @@ def _loose(value: Json) -> str:
 
 def _texts(draft: Draft) -> list[str]:
     """Return the texts of the answers without spaces, and all of them together. It is empty if one is withheld."""
-    messages = [step for block in draft.blocks for step in block.steps if isinstance(step, Message)]
+    messages = [step for block in draft.blocks for step in block.steps if type(step) is Message]
     if any(message.withheld for message in messages):
         return []
     texts = [_squeeze(message.text) for message in messages]
