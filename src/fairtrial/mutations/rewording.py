@@ -121,7 +121,8 @@ _WORD = regex.compile(rf"\b({'|'.join(_WORDS)}){_COUNTABLE}", regex.I)
 _MYRIAD = regex.compile(r"(?<![\p{Nd}.,:/-])([1-9]\d{1,3}),?000(?= ?(?:원|円|元))")
 """A whole number of thousands from 10,000 to 9,999,000 before a currency."""
 _MYRIAD_WORDS = regex.compile(
-    r"(?<![\p{Nd}一二三四五六七八九十百千億亿천백억.,])(?<![천백억億亿] )([1-9]\d{0,2})[만万萬] ?(?:([1-9])[천千])? ?(?=원|円|元)"
+    r"(?<![\p{Nd}一二三四五六七八九十百千億亿천백억.,])(?<![천백억億亿] )"
+    r"([1-9]\d{0,2})[만万萬] ?(?:([1-9])[천千])? ?(?=원|円|元)"
 )
 
 

@@ -147,9 +147,9 @@ def _date(match: regex.Match[str]) -> Date | None:
 def other_day(text: str, date: Date) -> tuple[int, str]:
     """Return the next day, or the day before at the end of a month, and its text in the same form: "4th" for "3rd"."""
     day = date.day + 1 if date.day < _DAYS[date.month - 1] else date.day - 1
-    written = text[date.start : date.end]
-    if not written[-1].isalpha():
-        return day, _write_like(written, day)
+    day_text = text[date.start : date.end]
+    if not day_text[-1].isalpha():
+        return day, _write_like(day_text, day)
     return day, f"{day}{'th' if 10 < day < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
 
 
