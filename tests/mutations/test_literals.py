@@ -79,6 +79,24 @@ def test_no_harmless_operator_changes_a_literal_part(language: str) -> None:
                     assert literal in mutant, operator.name
 
 
+@pytest.mark.parametrize("indent", ["    ", "\t"])
+@pytest.mark.parametrize("language", SENTENCES)
+def test_an_indented_block_of_code_is_literal(language: str, indent: str) -> None:
+    """Markdown reads lines as code that four spaces or a tab begin, after an empty line or at the beginning."""
+    first, second = SENTENCES[language]
+    code = f"{indent}{first}\n{indent}  {second}"
+    for reply in (f"{code}\n\n{first}", f"{first}\n\n{code}\n\n{second}", f"{first}\n  \n{code}"):
+        for operator in HARMLESS:
+            for mutant in replies(operator.name, scene(reply)):
+                assert f"\n{code}" in f"\n{mutant}", operator.name
+
+
+def test_an_indented_line_of_a_paragraph_is_no_code() -> None:
+    """Without an empty line before it, it goes on with the paragraph or the list."""
+    mutants = replies("contraction", scene("We say:\n    it does not cost 3."))
+    assert any("    it doesn't" in mutant for mutant in mutants)
+
+
 @pytest.mark.parametrize("language", SENTENCES)
 def test_the_words_beside_a_literal_part_still_change(language: str) -> None:
     """The guard ends with the literal part: each of these operators finds a place outside of it."""

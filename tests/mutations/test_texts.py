@@ -46,7 +46,7 @@ def test_a_date_moves_by_a_day_in_its_own_form(sentence: str, expected: str | No
     found = dates(sentence)
     changed = None
     if found:
-        changed = replace_value(sentence, found[0].start, found[0].end, other_day(sentence, found[0]))
+        changed = replace_value(sentence, found[0].start, found[0].end, other_day(sentence, found[0])[1])
     assert changed == expected
 
 

@@ -62,6 +62,7 @@ class RunCanaries:
             self.note(f"{criterion.name}: the judge is wrong about {_count_wrong(watch.earlier)} canaries")
             if refusals := list_refusals(watch.earlier, PARTS):
                 reasons[key] = f"{criterion.name}: {refusals[0].reason}, so its verdicts are not used"
+                self.note(reasons[key])
                 del self._watches[key]
             elif forged := describe_forged(watch.earlier):
                 self.note(f"{criterion.name}: the judge {forged}")

@@ -18,6 +18,7 @@ from fairtrial.mutations.structures import is_structured
 
 _LITERAL = regex.compile(
     r"(?P<fence>(?P<mark>`{3,}|~{3,}).*?(?:(?P=mark)|\Z))"
+    r"|(?P<block>(?: {4}|\t)(?<=(?:\A|\n[ \t]{0,8}\n)(?: {4}|\t))[^\n]*(?:\n(?: {4}|\t)[^\n]*)*)"
     r"|(?P<code>(?P<tick>`{1,2})[^`\n]{1,300}(?P=tick))"
     r"|(?P<url>(?:[A-Za-z][A-Za-z\d+.-]{0,20}://|\bwww\.)[^\s<>\"`、。，！？；：「」『』（）【】“”]+)"
     r"|(?P<quote>\"[^\"\n]{1,300}\"|“[^“”\n]{1,300}”|‘[^‘’\n]{1,300}’|「[^「」\n]{1,300}」|『[^『』\n]{1,300}』"

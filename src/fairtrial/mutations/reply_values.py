@@ -155,7 +155,7 @@ def date_changed(scene: Scene, random: Random) -> Invocations | None:
     grounded = dates(scene.grounds)
     for date in shuffle(dates(scene.reply), random):
         day, month = other_day(scene.reply, date), other_month(scene.reply, date)
-        moves = [(date._replace(day=int(day)), date.start, date.end, day)]
+        moves = [(date._replace(day=day[0]), date.start, date.end, day[1])]
         if month is not None:
             moves.append((date._replace(month=month[0]), date.month_start, date.month_end, month[1]))
         for moved, start, end, new in shuffle(moves, random):

@@ -64,6 +64,8 @@ def _english_date(date_text: str, date: Date) -> str | None:
         return f"{name} {date.day}, {date.year}"
     if name.lower() not in date_text.lower():
         return None
+    if regex.match(r"\d+[a-z]", date_text, regex.I):
+        return None  # "the" may stand before "13th July"
     if date_text[0].isdigit():
         return f"{name} {date.day}, {date.year}" if date.year else f"{name} {date.day}"
     return f"{date.day} {name} {date.year}" if date.year else f"{date.day} {name}"
@@ -118,10 +120,14 @@ _DIGIT = regex.compile(rf"(?<![\w.,:/$€£#-])(?<!\b[A-Z][a-z]+ )([2-9]|1[0-2])
 _WORD = regex.compile(rf"\b({'|'.join(_WORDS)}){_COUNTABLE}", regex.I)
 _MYRIAD = regex.compile(r"(?<![\p{Nd}.,:/-])([1-9]\d{1,3}),?000(?= ?(?:원|円|元))")
 """A whole number of thousands from 10,000 to 9,999,000 before a currency."""
+_MYRIAD_WORDS = regex.compile(
+    r"(?<![\p{Nd}一二三四五六七八九十百千億亿천백억.,])(?<![천백억億亿] )"
+    r"([1-9]\d{0,2})[만万萬] ?(?:([1-9])[천千])? ?(?=원|円|元)"
+)
 
 
 def number_spelled(scene: Scene, random: Random) -> Invocations | None:
-    """Write a small count in words, or in digits: "three nights". In Korean, 15,000 is 1만 5천."""
+    """Write a small count in words, or in digits: "three nights". In Korean, 15,000 is 1만 5천, or the other way."""
     reply = scene.reply
     if scene.language != "en":
         return _with_myriads(scene, random) or _with_count(scene, random)
@@ -137,10 +143,13 @@ def number_spelled(scene: Scene, random: Random) -> Invocations | None:
 
 def _with_myriads(scene: Scene, random: Random) -> Invocations | None:
     reply = scene.reply
-    matches = list(_MYRIAD.finditer(reply))
+    matches = [*_MYRIAD.finditer(reply), *_MYRIAD_WORDS.finditer(reply)]
     if not matches:
         return None
     match = random.choice(matches)
+    if match.re is _MYRIAD_WORDS:
+        thousands = 10 * int(match[1]) + int(match[2] or 0)
+        return scene.with_reply(f"{reply[: match.start()]}{1000 * thousands:,}{reply[match.end() :]}")
     myriads, rest = divmod(int(match[1]), 10)
     myriad_word, thousand, gap = ("만", "천", " ") if scene.language == "ko" else ("万", "千", "")
     if scene.language == "zh" and is_traditional(reply):

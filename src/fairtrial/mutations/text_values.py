@@ -25,7 +25,8 @@ _MARKER = regex.compile(r"^[ \t*>-]*\(?\p{Nd}{1,3}[.)）](?=[\s\*])|\[\p{Nd}+\]"
 
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november")
 _MONTH_NAMES = (*_MONTHS, "december")
-_MONTH_NAME = "|".join(f"{name}|{name[:3]}" for name in _MONTH_NAMES)
+_MONTH_NAME = "|".join([*(f"{name}|{name[:3]}" for name in _MONTH_NAMES), "sept"])
+_TH = "(?:st|nd|rd|th)"
 _NUMBER_OF_MONTH = {name[:3]: number for number, name in enumerate(_MONTH_NAMES, 1)}
 _EDGE = r"(?<![\p{Nd}A-Za-z])"
 _MONTH, _DAY = r"(?P<month>\p{Nd}{1,2})", r"(?P<day>\p{Nd}{1,2})"
@@ -35,12 +36,12 @@ _DATES = tuple(
         rf"{_EDGE}(?P<year>\p{{Nd}}{{4}})(?P<mark>[-/]){_MONTH}(?P=mark){_DAY}(?![\p{{Nd}}/-])",
         rf"{_EDGE}(?P<year>\p{{Nd}}{{4}})\. ?{_MONTH}\. ?{_DAY}(?!\p{{Nd}})",
         rf"{_EDGE}(?:(?P<year>\p{{Nd}}{{4}})[年년] ?)?{_MONTH}[月월] ?{_DAY}(?=[日일号號])",
-        rf"\b(?P<name>{_MONTH_NAME})\.? (?P<day>\d{{1,2}})(?:, ?(?P<year>\d{{4}}))?(?![\w,]\d|\w|[:/-]\d)",
-        rf"{_EDGE}(?P<day>\d{{1,2}}) (?P<name>{_MONTH_NAME})\b(?: (?P<year>\d{{4}}))?",
+        rf"\b(?P<name>{_MONTH_NAME})\.? (?P<day>\d{{1,2}}{_TH}?)(?:, ?(?P<year>\d{{4}}))?(?![\w,]\d|\w|[:/-]\d)",
+        rf"{_EDGE}(?P<day>\d{{1,2}}{_TH}?) (?:of )?(?P<name>{_MONTH_NAME})\b(?: (?P<year>\d{{4}}))?",
         rf"{_EDGE}(?P<first>\d{{1,2}})/(?P<second>\d{{1,2}})/(?P<year>\d{{4}})(?![\d/])",
     )
 )
-_ORDINAL = regex.compile(rf"\b(?:{_MONTH_NAME})\.? \d{{1,2}}(?:st|nd|rd|th)\b", regex.I)
+_ORDINAL = regex.compile(rf"\b(?:{_MONTH_NAME})\.? \d{{1,2}}{_TH}\b", regex.I)
 _DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -127,7 +128,7 @@ def _date(match: regex.Match[str]) -> Date | None:
     place, month_place = "day", "month"
     if groups.get("name"):
         month_place = "name"
-        month, day = _NUMBER_OF_MONTH[groups["name"][:3].lower()], int(groups["day"])
+        month, day = _NUMBER_OF_MONTH[groups["name"][:3].lower()], int(groups["day"].lower().rstrip("stndrh"))
     elif "first" in groups:
         first, second = int(groups["first"]), int(groups["second"])
         if (first > 12) == (second > 12):
@@ -143,10 +144,13 @@ def _date(match: regex.Match[str]) -> Date | None:
     return Date(match.span(), start, end, year, month, day, month_start, month_end)
 
 
-def other_day(text: str, date: Date) -> str:
-    """Return the digits of the next day, or of the day before at the end of a month, in the same form."""
+def other_day(text: str, date: Date) -> tuple[int, str]:
+    """Return the next day, or the day before at the end of a month, and its text in the same form: "4th" for "3rd"."""
     day = date.day + 1 if date.day < _DAYS[date.month - 1] else date.day - 1
-    return _write_like(text[date.start : date.end], day)
+    day_text = text[date.start : date.end]
+    if not day_text[-1].isalpha():
+        return day, _write_like(day_text, day)
+    return day, f"{day}{'th' if 10 < day < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
 
 
 def other_month(text: str, date: Date) -> tuple[int, str] | None:

@@ -24,6 +24,8 @@ from fairtrial.version import __version__
 
 _MOST_LISTED = 20
 """The most wrong answers that are listed. The JSON has all of them."""
+_MOST_REASONS = 5
+"""The most reasons to refuse a judge that are listed."""
 _LONGEST = 200
 
 
@@ -108,7 +110,7 @@ def report_card_tables(card: ReportCard, *, each: bool = False) -> RenderableTyp
     if card.probes:
         parts += [*_probes(card.probes), Text("")]
     for name, refusals in card.refusals.items():
-        parts += [Text(f"refused: {visible_line(name)}: {visible_line(own.reason)}", "red") for own in refusals]
+        parts += _reasons(name, refusals)
         parts += _forged_notes(card, name) if not any(own.rule == "forged" for own in refusals) else ()
     for model, other in {(result.model, result.served): None for result in card.results if result.served}:
         warning = f"another model answered: asked {visible_line(model)}, got {visible_line(other)}"
@@ -116,6 +118,15 @@ def report_card_tables(card: ReportCard, *, each: bool = False) -> RenderableTyp
     if card.results:
         parts.append(Text(summary_line(card), "bold"))
     return Group(*parts, Text(signature(card), "dim"))
+
+
+def _reasons(name: str, refusals: Sequence[Refusal]) -> Iterator[Text]:
+    """Yield the reasons to refuse a judge: those about all questions first, then those that are shown best."""
+    by_wrong = sorted(refusals, key=lambda own: (own.rule in ("kind", "language"), -own.wrong))
+    for own in by_wrong[:_MOST_REASONS]:
+        yield Text(f"refused: {visible_line(name)}: {visible_line(own.reason)}", "red")
+    if len(refusals) > _MOST_REASONS:
+        yield Text(f"… and {len(refusals) - _MOST_REASONS} more reasons; --json has all of them", "dim")
 
 
 def _rates(card: ReportCard) -> Iterator[RenderableType]:
