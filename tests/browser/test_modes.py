@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Visit, axe_problems, launched, opened, signed_in
+from browsing import Visit, axe_problems, opened, signed_in
 
 from fairtrial.reports.html import write_pages
 from fairtrial.store import Store
@@ -17,13 +17,6 @@ from viewers import Site, fill, viewing
 pytestmark = pytest.mark.browser
 
 NAME = f"{EXTRA} is called and was not expected"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The browser."""
-    with launched() as own:
-        yield own
 
 
 @pytest.fixture
