@@ -3,6 +3,7 @@ import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { usePage } from "./context";
 import { Estimate, IntervalPicture, Name } from "./marks";
+import { reasonText } from "./reasons";
 import { Table } from "./table";
 import type { DecisiveView, ModesView, ModeView } from "./view";
 
@@ -152,7 +153,7 @@ export function Decisive({ decisive }: { decisive: DecisiveView }) {
             <Place decisive={decisive} />
           </a>
         )}{" "}
-        <Name text={decisive.reason} />
+        <Name text={reasonText(language, decisive.reason)} />
       </p>
       {mode && (
         <p class="muted">
