@@ -243,10 +243,8 @@ class StoreViewer:
         with self._lock:
             if key in self._cache:
                 return self._find_cached(key, set)
-        names = self.store.names_with(run_id, text.lower())
-        of_names = {(mark.position, mark.attempt) for position in names for mark in index.attempts_at(position)}
         found = self._searches.find(run_id, index.change, text, window)
-        return self._find_cached(key, lambda: of_names | found)
+        return self._find_cached(key, lambda: found)
 
     def _labelled_places(self, run_id: str) -> set[tuple[int, int]]:
         labelled = self.store.labelled_cases(run_id)
