@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import measuring
 
@@ -41,6 +41,8 @@ _ROUNDS = 2
 _ROWS = 100
 _TICKS = os.sysconf("SC_CLK_TCK")
 _FILTERS = ("verdict=failed", "only=failed", "criterion=response_match_score", "side=agent", "only=flaky")
+_SEARCHES = ("B-50000", "arrives on friday", "friday", "issue_refund", "f", "fr", "fri", "frid", "zzzz")
+_INDEX_SECONDS = 300.0
 _TOOLS = ("get_order", "cancel_order", "issue_refund")
 
 
@@ -54,6 +56,7 @@ def main(peer: str) -> None:
         alone, watched = [], []
         with _server(url) as viewer:
             _measure_first_page(viewer)
+            _measure_searches(viewer)
             for _ in range(_ROUNDS):
                 alone.append(_written(url))
                 with _traffic(viewer):
@@ -148,6 +151,27 @@ def _measure_first_page(viewer: Viewer) -> None:
     answers.append(viewer.get(_rows_path(answers[1].json["positions"], 0)))
     measuring.target("first page: CPU of the server", sum(own.cpu for own in answers), "s", at_most=1.0)
     measuring.line("  clock", f"{sum(own.seconds for own in answers):.2f} s")
+
+
+def _measure_searches(viewer: Viewer) -> None:
+    """Print the time from a request to the whole answer, for texts that were not searched before.
+
+    The times of the clock are the target, because a reader waits for them. They hold on a machine without other work.
+    """
+    began = time.perf_counter()
+    number = 0
+    while (
+        viewer.get(f"/api/runs/{_RUN}/cases?q=absent{number}").cpu > 1.0
+        and time.perf_counter() - began < _INDEX_SECONDS
+    ):
+        number += 1
+    measuring.line("index of all texts: until it answers", f"{time.perf_counter() - began:.1f} s")
+    answers = {text: viewer.get(f"/api/runs/{_RUN}/cases?q={quote(text)}") for text in _SEARCHES}
+    for text, own in answers.items():
+        found = f"{own.seconds:.3f} s, {own.cpu:.2f} CPU-s, {len(own.json['positions']):,} cases"
+        measuring.line(f"  search for {text!r}", found)
+    measuring.target("search: longest wait", max(own.seconds for own in answers.values()), "s", at_most=0.3)
+    measuring.target("search: CPU of the server", max(own.cpu for own in answers.values()), "s", at_most=0.3)
 
 
 def _rows_path(positions: list[int], start: int) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Window, axe_problems, launched, signed_in
+from browsing import Window, axe_problems, signed_in
 
 from fairtrial.api import QueueRequest, StoreViewer
 from fairtrial.api.labels.label_desk import LabelDesk
@@ -21,13 +21,6 @@ pytestmark = pytest.mark.browser
 
 FOUND = f"{EXTRA} is called and was not expected"
 BOARD = f"#page=board&run={NOW}"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The browser."""
-    with launched() as own:
-        yield own
 
 
 @pytest.fixture

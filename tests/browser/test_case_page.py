@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Visit, launched, opened
+from browsing import Visit, opened
 
 from judged_pages import JUDGES, write_judged
 from report_pages import write_run
@@ -16,13 +16,6 @@ pytestmark = pytest.mark.browser
 
 CASE = "#page=case&case=0"
 READY = ".case .invocation"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The browser."""
-    with launched() as own:
-        yield own
 
 
 @pytest.fixture(scope="module")

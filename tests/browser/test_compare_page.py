@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from browsing import launched, opened, signed_in
+from browsing import opened, signed_in
 
 from fairtrial.store import Store
 from report_pages import run as report_run
@@ -19,13 +18,6 @@ from viewers import fill, viewing
 pytestmark = pytest.mark.browser
 
 IDS = ("20261120-093000-aaaaaa", "20261121-093000-bbbbbb", "20261122-093000-cccccc")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The browser."""
-    with launched() as own:
-        yield own
 
 
 def test_four_runs_stand_in_one_table(browser: Any, tmp_path: Path) -> None:

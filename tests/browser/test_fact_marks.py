@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Visit, axe_problems, launched, opened
+from browsing import Visit, axe_problems, opened
 
 from fairtrial.metrics.facts_match import FactsMatch
 from fairtrial.records.attempt import Recording
@@ -29,13 +28,6 @@ REPLIES = (
     ("<b>9 USD</b><img src=x onerror=hit=1>", "<script>window.hit=1</script> 8 USD \u202e"),
 )
 """The expected reply and the reply of each case."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The browser."""
-    with launched() as own:
-        yield own
 
 
 @pytest.fixture(scope="module")

@@ -7,18 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Visit, launched, opened
+from browsing import Visit, opened
 
 from report_pages import write_run
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The browser."""
-    with launched() as own:
-        yield own
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import CHROMIUM, FLAGS, Window, axe_problems, launched, seen, signed_in
+from browsing import CHROMIUM, FLAGS, Window, axe_problems, seen, signed_in
 from msgspec.structs import replace
 
 from fairtrial.api import QueueRequest
@@ -33,13 +33,6 @@ pytestmark = pytest.mark.browser
 CRITERION = "final_response_quality"
 ITEM = ".label-item"
 SECRET = "".join(["sk-", "proj-", "a1B2" * 12])
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A browser."""
-    with launched() as own:
-        yield own
 
 
 def stored(folder: Path, *, cases: int, attempts: int = 2, hostile: tuple[str, ...] = ()) -> Store:

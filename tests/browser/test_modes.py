@@ -7,23 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Visit, axe_problems, launched, opened, signed_in
+from browsing import Visit, axe_problems, opened, signed_in
 
 from fairtrial.reports.html import write_pages
 from fairtrial.store import Store
+from graded_runs import Value, graded_run
 from mode_runs import BASE, EXTRA, NOW, mode_run
 from viewers import Site, fill, viewing
 
 pytestmark = pytest.mark.browser
 
 NAME = f"{EXTRA} is called and was not expected"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The browser."""
-    with launched() as own:
-        yield own
 
 
 @pytest.fixture
@@ -88,6 +82,28 @@ def test_a_page_begins_with_what_failed_most(visit: Visit, address: str) -> None
     )
     lead.locator("a").click()
     visit.page.locator("[role=grid][aria-rowcount='9']").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("runs", "sentence"),
+    [
+        ("pff", "has failed since"),
+        ("ppf", "did not fail in the run before."),
+        ("pxx", "has been flaky since"),
+        ("f", ""),
+    ],
+)
+def test_a_viewer_says_since_when_a_case_fails(browser: Any, tmp_path: Path, runs: str, sentence: str) -> None:
+    """And names the run. Of a single run, nothing is known."""
+    url = f"sqlite:///{tmp_path}/runs.db"
+    values: dict[str, list[Value]] = {"p": [1.0], "f": [0.0], "x": [0.0, 1.0]}
+    ids = [graded_run({"good": [1.0], "refund": values[own], "cancel": values[own]}, store=url).info.id for own in runs]
+    with viewing(url) as site, signed_in(browser, site) as window:
+        window.show(f"#run={ids[-1]}", ".lead")
+        lead = window.page.locator(".lead").inner_text()
+        assert sentence in lead
+        assert ("since" in sentence) is (ids[1 % len(ids)] in lead)
+        assert axe_problems(window.page) == []
 
 
 def test_a_viewer_lists_the_modes_of_a_run(browser: Any, site: Site) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import AXE, BLANK_ROWS, CHROMIUM, HEIGHTS, Visit, launched, opened, unfold
+from browsing import AXE, BLANK_ROWS, CHROMIUM, HEIGHTS, Visit, opened, unfold
 
 from fairtrial.reports.html_summary import LANGUAGES, texts
 from hostile_corpus import HOSTILE, LONG
@@ -23,13 +23,6 @@ VIEWS = {
     "compare": ("both", "#page=compare&case=2", ".pane .invocation"),
     "compare-many": ("many", "#page=compare", ".compare-all tbody a"),
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The browser."""
-    with launched() as own:
-        yield own
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Visit, launched, opened
+from browsing import Visit, opened
 
 from commands import fairtrial, write
 
@@ -40,13 +40,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
         done = fairtrial("run", "tides", *options)
         assert done.code == 0, done.err
     return (folder / "run.html").as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The browser."""
-    with launched() as own:
-        yield own
 
 
 @pytest.fixture

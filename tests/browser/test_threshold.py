@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from browsing import axe_problems, launched, opened, signed_in
+from browsing import axe_problems, opened, signed_in
 from msgspec.structs import replace
 
 from fairtrial import api
@@ -33,13 +33,6 @@ def graded_run() -> FinishedRun:
         for result in own.results
     ]
     return FinishedRun(own.info, results, own.expectations, own.recorded)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The browser."""
-    with launched() as own:
-        yield own
 
 
 @pytest.fixture(scope="module")

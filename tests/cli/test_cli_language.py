@@ -62,3 +62,46 @@ def test_files_stay_as_they_are(ids: tuple[str, str], monkeypatch: pytest.Monkey
     compared = fairtrial("compare", *ids, "--json", "-", "--markdown", "compared.md").out
     assert "candidate" in Path("compared.md").read_text(encoding="utf-8")
     assert json.loads(compared)["kind"] == "compare"
+
+
+HISTORY = {"ko": "비교한 케이스", "ja": "比較したケース", "zh-TW": "已比較", "zh-CN": "已比较"}
+"""The title of a column of `fairtrial history`."""
+MISSING = {"ko": "없습니다", "ja": "ありません", "zh-TW": "沒有", "zh-CN": "没有"}
+"""A word of each error about something that does not exist."""
+
+
+@pytest.mark.parametrize("language", WORDS)
+def test_every_command_has_the_option(ids: tuple[str, str], language: str) -> None:
+    """Tables of other commands, and a list of runs."""
+    assert HISTORY[language] in fairtrial("history", "--lang", language).out
+    assert WORDS[language][0] in fairtrial("runs", "--lang", language).out
+    flaky = fairtrial("flaky", ids[0], "--lang", language).out
+    assert "always passed" not in flaky
+    assert "--attempts 2" in flaky
+
+
+@pytest.mark.parametrize("language", WORDS)
+def test_errors_speak_a_language(ids: tuple[str, str], language: str) -> None:
+    """Of this package and of its options. What was found, and the nearest name, stay as they are."""
+    assert ids
+    unknown = fairtrial("show", "99", "--lang", language)
+    assert (unknown.code, MISSING[language] in unknown.err, "'99'" in unknown.err) == (2, True, True)
+    option = fairtrial("show", "--lang", language, "--nosuch").err
+    assert ("--nosuch" in option, "No such" in option, "Usage" in option) == (True, False, False)
+    command = fairtrial("shwo", "--lang", language).err
+    assert ("'show'" in command, "did you mean" in command, MISSING[language] in command) == (True, False, True)
+
+
+def test_reasons_are_translated_where_they_are_drawn(ids: tuple[str, str]) -> None:
+    """The store holds them in English."""
+    stored = fairtrial("show", ids[0], "--json", "-", "--lang", "ko").json
+    assert "cases failed" in str(stored["run"])
+    assert "케이스 5개 실패" in fairtrial("show", ids[0], "--lang", "ko").out
+
+
+def test_the_variable_comes_before_the_locale(ids: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """And `--lang` before both."""
+    monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
+    monkeypatch.setenv("FAIRTRIAL_LANG", "ja")
+    assert "評価基準" in fairtrial("show", ids[0]).out
+    assert "评估准则" in fairtrial("show", ids[0], "--lang=zh-CN").out

@@ -68,6 +68,8 @@ def test_help_is_light(arguments: list[str]) -> None:
         "system.lazy_names",
         "system.process_end",
         "system.unreadable_rows",
+        "text",
+        "text.languages",
         "version",
     )
     assert own <= {f"fairtrial.{name}" for name in names}

@@ -4,6 +4,7 @@ import { Cell, type Column, widthsOf } from "./columns";
 import { usePage } from "./context";
 import { AttemptMarks, Name, sideWord, Verdict, verdictWord } from "./marks";
 import { useModes } from "./modes";
+import { reasonText } from "./reasons";
 import { isFlaky, passedOf, worstVerdict } from "./rows";
 import type { CaseList, Query, SortKey } from "./source";
 import type { CaseRow } from "./view";
@@ -245,7 +246,7 @@ function Row({ row, index, isCurrent, onOpen, onFocus, group, groupName, columns
           <Name text={row.name} />
         </div>
         <div class="muted">
-          <Name text={row.reason || row.query || ""} />
+          <Name text={row.reason ? reasonText(language, row.reason) : row.query || ""} />
         </div>
       </div>
       {columns.map((column) => (
@@ -279,6 +280,7 @@ function useGroupNames(sort: string): (key: SortKey) => string {
     if (column === "mode") return key === null ? language.text("withoutMode") : (names.get(Number(key)) ?? String(key));
     if (key === null || key === "") return "–";
     if (typeof key === "number") return language.number(key);
+    if (column === "reason") return reasonText(language, key);
     return column === "verdict" ? verdictWord(language, key) : key;
   };
 }

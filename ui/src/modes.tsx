@@ -2,9 +2,11 @@
 import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { usePage } from "./context";
+import type { Language } from "./i18n";
 import { Estimate, IntervalPicture, Name } from "./marks";
+import { reasonText } from "./reasons";
 import { Table } from "./table";
-import type { DecisiveView, ModesView, ModeView } from "./view";
+import type { DecisiveView, LastingFailure, ModesView, ModeView } from "./view";
 
 const CHANGES = { new: "newMode", grown: "grownMode", shrunk: "shrunkMode" } as const;
 
@@ -24,7 +26,7 @@ export function useModes(): ModesView | null {
 }
 
 /** What failed most, and what its repair would win, above everything else. */
-export function Lead({ modes }: { modes: ModesView | null }) {
+export function Lead({ modes, run }: { modes: ModesView | null; run: string }) {
   const { language, state, link } = usePage();
   const [worst] = [...(modes?.modes ?? [])].sort((a, b) => b.attempts - a.attempts || b.repaired - a.repaired);
   if (!modes || !worst) return null;
@@ -42,9 +44,17 @@ export function Lead({ modes }: { modes: ModesView | null }) {
           {text}
         </Fragment>
       ))}{" "}
-      {language.text("repairWins", { count: worst.repaired, cases: modes.failed_cases })}
+      {language.text("repairWins", { count: worst.repaired, cases: modes.failed_cases })}{" "}
+      {modes.lasting && <Name text={lastingText(language, modes.lasting, run)} />}
     </p>
   );
+}
+
+/** Since when the typical case fails. Of a single run, and of a first run, nothing is known. */
+function lastingText(language: Language, lasting: LastingFailure, run: string): string {
+  if (lasting.run === run) return lasting.runs > 1 && lasting.state === "broken" ? language.text("lastingNew", { case: lasting.case }) : "";
+  const name = lasting.state === "broken" ? "lastingBroken" : "lastingFlaky";
+  return language.text(name, { case: lasting.case, run: lasting.run, time: language.date(lasting.started) });
 }
 
 export function Modes({ modes }: { modes: ModesView | null }) {
@@ -152,7 +162,7 @@ export function Decisive({ decisive }: { decisive: DecisiveView }) {
             <Place decisive={decisive} />
           </a>
         )}{" "}
-        <Name text={decisive.reason} />
+        <Name text={reasonText(language, decisive.reason)} />
       </p>
       {mode && (
         <p class="muted">

@@ -5,6 +5,7 @@ import { usePage } from "./context";
 import { Facts } from "./facts";
 import { Fold } from "./fold";
 import { IntervalPicture, Name, PartName, Verdict, mark, quantity } from "./marks";
+import { reasonText } from "./reasons";
 import { Foreign, WordDiff } from "./text";
 import { Trajectory } from "./trajectory";
 import type { AttemptView, OutcomeView, Quote, Score, StepView } from "./view";
@@ -89,7 +90,8 @@ function Agreement({ outcome }: { outcome: OutcomeView }) {
 /** A reason. If the calls are shown, the lines that repeat them are left out. */
 function Reason({ text, calls }: { text: string; calls?: readonly unknown[] }) {
   const shown = calls && calls.length > 0 ? (text.split("\n", 1)[0] ?? "") : text;
-  return <Foreign class="reason" text={shown} />;
+  const { language } = usePage();
+  return <Foreign class="reason" text={reasonText(language, shown)} />;
 }
 
 interface PartsProps {

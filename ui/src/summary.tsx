@@ -17,7 +17,7 @@ export function Summary() {
   const modes = useModes();
   return (
     <>
-      <Lead modes={modes} />
+      <Lead modes={modes} run={run.id} />
       <Head run={run} />
       <section aria-labelledby="criteria-title">
         <h2 id="criteria-title">{language.text("criteria")}</h2>

@@ -602,6 +602,14 @@ export interface LabelsView {
   queues: QueueView[];
 }
 
+export interface LastingFailure {
+  case: string;
+  state: "broken" | "flaky";
+  run: string;
+  started: string;
+  runs: number;
+}
+
 export interface McNemar {
   fixed: number;
   broken: number;
@@ -648,6 +656,7 @@ export interface ModesView {
   alone?: number;
   unplaced?: number;
   notes?: string[];
+  lasting?: LastingFailure | null;
 }
 
 export interface Mutation {

@@ -431,6 +431,22 @@ test("reasons that count cases speak the language of the page, and others stay",
   assert.equal(reasonText(new Language("ko"), "the reward fell"), "the reward fell");
 });
 
+test("reasons of criteria are translated by templates, and the values in them stay", () => {
+  const say = (code: string, text: string) => reasonText(new Language(code), text);
+  const difference = "first difference at call 2: expected search, got login";
+  assert.equal(say("zh-CN", difference), "从第 2 次工具调用起不同：预期 search，实际 login");
+  assert.equal(say("en", difference), difference);
+  assert.equal(say("ja", "first difference at call #: search is missing"), "最初の違いはツール呼び出し #: search がありません");
+  assert.equal(say("ko", "no reference"), "참조 답변 없음");
+  assert.match(say("zh-TW", "contradicted: 'yes 3' is expected, and the reply says '{got}'"), /預期為 'yes 3'，回覆為 '\{got\}'/);
+});
+
+test("what no template fits stays, also a line of many joints", () => {
+  for (const text of ["Your order 7 is shipped.", "", "refund_twice", "; ".repeat(1900), "a; b: ".repeat(600), "constructor"]) {
+    for (const code of ["ko", "ja", "zh-TW", "zh-CN"]) assert.equal(reasonText(new Language(code), text), text);
+  }
+});
+
 test("a changed file is a diff without its heads, and an added file is its lines", () => {
   const changed = { path: "a.md", change: "changed", diff: "--- a.md\n+++ a.md\n@@ -1,2 +1,2 @@\n same\n-old\n+++new\n" } as const;
   assert.deepEqual(linesOf(changed), [

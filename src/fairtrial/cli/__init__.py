@@ -18,6 +18,7 @@ from fairtrial.errors import FairtrialError, StoreError, nearest, spelling
 from fairtrial.system.lasting_imports import import_lastingly, lasting_names
 from fairtrial.system.process_end import end_process, process_kept
 from fairtrial.system.unreadable_rows import EXPLANATION, take_unreadable_rows
+from fairtrial.text.languages import find_language, speaking
 from fairtrial.version import __version__
 
 COMMAND_GROUPS = {
@@ -173,10 +174,18 @@ def main(args: Sequence[str] | None = None) -> None:
     if os.environ.get("_FAIRTRIAL_COMPLETE"):
         fairtrial.main(args, prog_name="fairtrial")  # a shell asks for words: they are printed, and the process ends
     take_unreadable_rows()
-    code = _exit_code(args)
-    if skipped := take_unreadable_rows():
-        click.echo(f"warning: {skipped} {EXPLANATION}", err=True)
+    with speaking(find_language(sys.argv[1:] if args is None else args)):
+        code = _exit_code(args)
+        if skipped := take_unreadable_rows():
+            _echo(f"warning: {skipped} {EXPLANATION}")
     sys.exit(code)
+
+
+def _echo(text: str) -> None:
+    """Print a line to stderr, in the language of the terminal."""
+    from fairtrial.cli import console  # help and the version need no console
+
+    console.echo(text, err=True)
 
 
 def _exit_code(args: Sequence[str] | None) -> int:
@@ -187,20 +196,20 @@ def _exit_code(args: Sequence[str] | None) -> int:
     except SystemExit as error:
         from fairtrial.text.display import describe_error, visible
 
-        click.echo(f"fairtrial: not finished: the agent or a metric raised {visible(describe_error(error))}", err=True)
+        _echo(f"fairtrial: not finished: the agent or a metric raised {visible(describe_error(error))}")
         return exit_codes.FAILED
     except click.ClickException as error:
-        error.show()
+        _show(error)
         return error.exit_code
     except click.Abort:
-        click.echo("interrupted", err=True)
+        _echo("interrupted")
         return exit_codes.INTERRUPTED
     except FairtrialError as error:
         from fairtrial.text.display import visible
 
-        click.echo(f"fairtrial: {visible(str(error))}", err=True)
+        _echo(f"fairtrial: {visible(str(error))}")
         if any(word in str(error) for word in _INSTALLATION):
-            click.echo("`fairtrial doctor` shows packages, keys and the store.", err=True)
+            _echo("`fairtrial doctor` shows packages, keys and the store.")
         return exit_codes.STORE if isinstance(error, StoreError) else exit_codes.USAGE
     except OSError as error:
         if error.filename is None and error.errno not in _DISK_FULL:
@@ -210,5 +219,15 @@ def _exit_code(args: Sequence[str] | None) -> int:
         # The buffer of stdout may hold the text that the disk refuses. Python would try to write it again at exit.
         sys.stdout = None
         subject = visible(shorten(str(error.filename or "cannot write"), 200))
-        click.echo(f"fairtrial: {subject}: {error.strerror}", err=True)
+        _echo(f"fairtrial: {subject}: {error.strerror}")
         return exit_codes.USAGE
+
+
+def _show(error: click.ClickException) -> None:
+    """Print what click refuses, with the words of click in the language of the terminal."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        _echo(context.get_usage())
+        if help_option := next((own for own in context.help_option_names if own.startswith("--")), ""):
+            _echo(f"Try '{context.command_path} {help_option}' for help.\n")
+    _echo(f"Error: {error.format_message()}")

@@ -11,6 +11,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
@@ -110,7 +111,7 @@ def attack(
     """  # noqa: D301
     if list_attacks:
         for name, source in api.attack_sources().items():
-            click.echo(f"{name:<20}{source}")
+            echo(f"{name:<20}{source}")
         return exit_codes.OK
     choice = _choice(options, goals_file)
     arguments = common.run_arguments(evalset, agent, columns, reply_timeout)
@@ -174,14 +175,14 @@ def _plan_attacks(
     """
     price = api.price_attacks(plan, choice, has_baseline=from_run is not None)
     attack_plan = None if from_run is None else api.plan_attacks(plan, api.reread(common.store, from_run), choice)
-    click.echo(visible_line(price if attack_plan is None else attack_plan.bill), err=True)
+    echo(visible_line(price if attack_plan is None else attack_plan.bill), err=True)
     if dry_run:
         return None
     if is_asked:
         _ask(common)
     if attack_plan is None:
         attack_plan = api.plan_attacks(plan, _run_unattacked(plan, common), choice)
-        click.echo(visible_line(attack_plan.bill), err=True)
+        echo(visible_line(attack_plan.bill), err=True)
     return attack_plan.plan
 
 
@@ -227,5 +228,5 @@ def _run_unattacked(plan: api.Plan, common: Common) -> api.Run:
             on_result=lambda result, verdict: progress.advance(good=verdict == "passed", name=result.title),
             on_recording=lambda _: progress.record(),
         )
-    click.echo(f"unattacked: {run.info.id}, {run.verdict}", err=True)
+    echo(f"unattacked: {run.info.id}, {run.verdict}", err=True)
     return api.reread(common.store, run.info.id)

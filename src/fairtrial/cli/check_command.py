@@ -9,6 +9,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.project_flags import project_keys
@@ -43,13 +44,13 @@ def check(file: tuple[str, ...], lenient: bool, columns: dict[str, str], explain
     usable = True
     for checked in _checks(file, lenient=lenient, columns=columns):
         usable = usable and not checked.problems
-        click.echo(f"{'✗' if checked.problems else '✓'} {visible_line(f'{checked.path}: {checked.content}')}")
+        echo(f"{'✗' if checked.problems else '✓'} {visible_line(f'{checked.path}: {checked.content}')}")
         for problem in checked.problems:
-            click.echo(f"    error: {visible_line(problem)}")
+            echo(f"    error: {visible_line(problem)}")
         for warning in checked.warnings:
-            click.echo(f"    warning: {visible_line(warning)}")
+            echo(f"    warning: {visible_line(warning)}")
         for note in checked.notes:
-            click.echo(f"    {visible_line(note)}")
+            echo(f"    {visible_line(note)}")
         if explain and not checked.problems and Path(checked.path).is_file():
             _echo_explanation(checked.path, columns)
     return exit_codes.OK if usable else exit_codes.USAGE
@@ -60,14 +61,14 @@ def _echo_explanation(path: str, columns: dict[str, str]) -> None:
     try:
         explanation = api.explain(path, columns)
     except FairtrialError as error:
-        click.echo(f"    {visible_line(str(error))}")
+        echo(f"    {visible_line(str(error))}")
         return
     width = min(_WIDEST_PLACE, max((len(leaf.place) for leaf in explanation.leaves), default=0))
     for leaf in explanation.leaves:
         mark = "unread" if leaf.has_content else leaf.status
         place, text = visible_line(leaf.place), shorten(visible_line(leaf.text), _WIDEST_TEXT)
-        click.echo(f"    {mark:<7} {place:<{width}}  {text}")
-    click.echo(f"    {explanation.summary}")
+        echo(f"    {mark:<7} {place:<{width}}  {text}")
+    echo(f"    {explanation.summary}")
 
 
 def _checks(files: tuple[str, ...], *, lenient: bool, columns: dict[str, str]) -> Iterator[api.Checked]:

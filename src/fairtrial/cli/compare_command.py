@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fairtrial.cli import completion
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.outputs.output_files import FileToWrite
@@ -33,7 +34,6 @@ from fairtrial.cli.outputs.output_files import FileToWrite
 @trust_flags.json_file
 @trust_flags.markdown_file
 @click.option("--html", "html_file", metavar="FILE", type=FileToWrite(), help="Write one HTML page about all the runs.")
-@trust_flags.language
 @flags.add_store_option
 @trust_flags.base_store
 def compare(
@@ -87,7 +87,7 @@ def compare(
     trust_flags.write_markdown(map(api.comparison_markdown, comparisons), markdown_file)
     if html_file is not None:
         for warning in api.write_compared_page(html_file, (base, *run), comparisons, options):
-            click.echo(f"warning: {warning}", err=True)
+            echo(f"warning: {warning}", err=True)
     if not trust_flags.is_stdout(json_file):
         for comparison in comparisons:
             with reader_may_leave():

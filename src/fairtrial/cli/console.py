@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO
 
+import click
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -18,6 +20,13 @@ _PIPED_WIDTH = 120
 _WIDTH = re.compile("[1-9][0-9]{1,3}")
 """A number of columns that a table fits in: 10 to 9999."""
 _TRAILING_SPACES = re.compile(r" +(?=\n|$)")
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print a line of this package in the language of the terminal. Names and values in it stay as they are."""
+    from fairtrial.text.translated_lines import say_sentence
+
+    click.echo(say_sentence(text), err=err)
 
 
 @cache
@@ -31,6 +40,12 @@ def _console_class() -> type[Console]:
         def on_broken_pipe(self) -> None:
             """Raise, and leave the reaction to the caller."""
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+        def print(self, *objects: Any, **options: Any) -> None:
+            """Print the texts of this package in the language of the terminal."""
+            from fairtrial.reports.translated import translate
+
+            super().print(*map(translate, objects), **options)
 
     return RaisingConsole
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.outputs.output_files import FileToWrite, refuse_overwriting
@@ -64,10 +65,10 @@ def convert(
     except OSError as error:
         raise UsageError(f"--output: cannot write {output}: {error.strerror or error}") from None
     for warning in converted.warnings:
-        click.echo(f"warning: {visible_line(warning)}", err=True)
+        echo(f"warning: {visible_line(warning)}", err=True)
     for note in converted.notes:
-        click.echo(f"note: {visible_line(note)}", err=True)
+        echo(f"note: {visible_line(note)}", err=True)
     for loss in converted.losses:
-        click.echo(f"lost: {visible_line(loss)}", err=True)
+        echo(f"lost: {visible_line(loss)}", err=True)
     more = f", and {count(len(converted.files), 'file')} beside it" if converted.files else ""
-    click.echo(f"{output}: {converted.format}{more}")
+    echo(f"{output}: {converted.format}{more}")

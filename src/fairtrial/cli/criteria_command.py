@@ -10,6 +10,7 @@ import click
 
 from fairtrial import api
 from fairtrial.api import CATALOG, QUESTIONS, RECIPES, CatalogEntry, Option, find_entry, threshold_option
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.text.display import count
@@ -57,7 +58,7 @@ def _propose(sources: Sequence[str], store: str) -> None:
     rules = api.propose_rules(sources, store)
     click.echo(json.dumps(api.rules_config(rules), indent=2, ensure_ascii=False))
     advice = f"{count(len(rules), 'rule')}; read each, and remove those that hold by chance"
-    click.echo(advice if rules else "no rule holds in all passing conversations and breaks in a failing one", err=True)
+    echo(advice if rules else "no rule holds in all passing conversations and breaks in a failing one", err=True)
 
 
 _TITLES = ("criterion", "needs", "unit judged", "range, better", "simulated user")
@@ -99,12 +100,12 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Table:
 
 
 def _explain(entry: CatalogEntry) -> None:
-    click.echo(f"{entry.name}\n{entry.summary}\n\nWhen to use it: {entry.when}")
-    click.echo(
+    echo(f"{entry.name}\n{entry.summary}\n\nWhen to use it: {entry.when}")
+    echo(
         f"Needs: {entry.needs}. Unit judged: {entry.unit}. Range: {entry.range_words}. "
         f"Simulated user: {entry.simulated_user}."
     )
-    click.echo("\nOptions:")
+    echo("\nOptions:")
     for option in (threshold_option(entry.range), *entry.options):
         _explain_option(option, indent="  ")
     click.echo(f"\n{json.dumps({'criteria': {entry.name: entry.sample}}, indent=2, ensure_ascii=False)}")
@@ -113,8 +114,8 @@ def _explain(entry: CatalogEntry) -> None:
 def _explain_option(option: Option, *, indent: str) -> None:
     """Print an option, and below it the options inside it."""
     default = "required" if option.required else f"default {option.default_json}"
-    click.echo(f"{indent}{option.name}: {option.allowed}; {default}")
+    echo(f"{indent}{option.name}: {option.allowed}; {default}")
     below = f"{indent}    "
-    click.echo(click.wrap_text(option.description, width=100, initial_indent=below, subsequent_indent=below))
+    echo(click.wrap_text(option.description, width=100, initial_indent=below, subsequent_indent=below))
     for inner in option.inner:
         _explain_option(inner, indent=f"{indent}    ")

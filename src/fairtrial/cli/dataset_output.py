@@ -6,12 +6,11 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
 
-import click
 from rich.console import Console
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
-from fairtrial.cli.console import console, reader_may_leave
+from fairtrial.cli.console import console, echo, reader_may_leave
 from fairtrial.cli.options import flags
 from fairtrial.cli.output import Common, choose_exit_code
 from fairtrial.text.display import visible_line
@@ -26,18 +25,18 @@ _LOG_INTERVAL = 10.0
 def score_dataset(plan: DatasetPlan, common: Common, *, resume: bool) -> int:
     """Score a data set with progress, print its numbers, and return the exit code."""
     for warning in dict.fromkeys(plan.warnings):
-        click.echo(f"warning: {visible_line(warning)}", err=True)
+        echo(f"warning: {visible_line(warning)}", err=True)
     if not common.output.quiet and (estimate := plan.estimate):
-        click.echo(visible_line(estimate), err=True)
+        echo(visible_line(estimate), err=True)
     url = None if common.store == "none" else common.store
     try:
         with DatasetProgress(plan.size, quiet=common.output.quiet) as progress:
             run = plan.run(store=url, resume=resume, on_shard=progress.advance, on_batch=progress.show_batch)
     except KeyboardInterrupt:
-        click.echo("\ninterrupted", err=True)
-        click.echo("finished shards are in the folder; continue with the same command and --resume", err=True)
+        echo("\ninterrupted", err=True)
+        echo("finished shards are in the folder; continue with the same command and --resume", err=True)
         if plan.judges.models.batch is not None:
-            click.echo("batches stay at their provider, and --resume waits for the same batches", err=True)
+            echo("batches stay at their provider, and --resume waits for the same batches", err=True)
         return exit_codes.INTERRUPTED
     with reader_may_leave():
         terminal = console(stderr=False)
@@ -85,14 +84,14 @@ class DatasetProgress:
             self._last_line = time.monotonic()
             share = self._bytes / self._size if self._size else 1.0
             remaining = (time.monotonic() - self._started) * (1 / share - 1) if share else 0.0
-            click.echo(f"{share:.0%}: {self._description}, {remaining:,.0f} s left", err=True)
+            echo(f"{share:.0%}: {self._description}, {remaining:,.0f} s left", err=True)
 
     def show_batch(self, text: str) -> None:
         """Show what happens to a batch at a provider."""
         if self._bar is not None:
             self._bar.console.print(visible_line(text))
         elif not self._quiet:
-            click.echo(visible_line(text), err=True)
+            echo(visible_line(text), err=True)
 
     @property
     def _description(self) -> str:

@@ -9,6 +9,7 @@ from contextlib import chdir
 import click
 
 from fairtrial.cli import exit_codes
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 
 _COMMANDS = (
@@ -39,6 +40,6 @@ def demo(ctx: click.Context, /) -> int:
             with program.make_context("fairtrial", list(arguments)) as context:
                 codes.append(int(program.invoke(context) or exit_codes.OK))
             click.echo()
-    click.echo(f"The files are in {os.path.relpath(api.EXAMPLES)}. Start with files of your own: fairtrial init")
+    echo(f"The files are in {os.path.relpath(api.EXAMPLES)}. Start with files of your own: fairtrial init")
     # One case of the example fails, so that there is something to see.
     return exit_codes.OK if codes == [exit_codes.FAILED, exit_codes.OK] else exit_codes.FAILED

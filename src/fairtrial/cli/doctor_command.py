@@ -8,6 +8,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options.project_flags import project_store
 from fairtrial.text.display import visible_line
@@ -42,7 +43,7 @@ def doctor(target: str | None, as_json: bool, show_all: bool) -> int:
         shown = [own for own in findings if show_all or own.state != "absent" or own.area in ("store", "font")]
         width = max(len(own.name) for own in shown)
         for own in shown:
-            click.echo(visible_line(f"{own.area:9}  {own.name:{width}}  {_SIGNS[own.state]:6}  {own.detail}".rstrip()))
+            echo(visible_line(f"{own.area:9}  {own.name:{width}}  {_SIGNS[own.state]:6}  {own.detail}".rstrip()))
         if hidden := len(findings) - len(shown):
-            click.echo(f"{hidden} more are not installed or not set: fairtrial doctor --all")
+            echo(f"{hidden} more are not installed or not set: fairtrial doctor --all")
     return exit_codes.FAILED if any(own.state == "broken" for own in findings) else exit_codes.OK

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.query_flags import needs_files, query_options
@@ -34,6 +35,6 @@ def expect(recorded: tuple[str, ...], output: Path, lenient: bool) -> None:
     refuse_overwriting("--output", output, map(Path, recorded))
     eval_set, warnings = api.expect(recorded, output.name.partition(".")[0], lenient=lenient)
     for warning in warnings:
-        click.echo(f"warning: {visible_line(warning)}", err=True)
+        echo(f"warning: {visible_line(warning)}", err=True)
     api.save_eval_set(eval_set, output)
-    click.echo(f"{output}: {count(len(eval_set.cases), 'case')}; read it, and correct what the agent did wrong")
+    echo(f"{output}: {count(len(eval_set.cases), 'case')}; read it, and correct what the agent did wrong")

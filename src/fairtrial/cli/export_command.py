@@ -10,6 +10,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import completion
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.errors import UsageError
@@ -53,13 +54,13 @@ def export(
         if output == "-" or redacted is not None:
             raise UsageError("--as agent-skills needs a folder, --output FOLDER, and takes no --redact")
         files = api.write_benchmark(api.reread(store, run), Path(output))
-        click.echo(visible_line(f"wrote {len(files)} files into {output}"))
+        echo(visible_line(f"wrote {len(files)} files into {output}"))
         return
     if Path(output).is_dir():
         raise UsageError(f"--output: {output} is a folder")
 
     def warn(note: str) -> None:
-        click.echo(f"warning: {note}", err=True)
+        echo(f"warning: {note}", err=True)
 
     lines = api.export_recordings(api.reread(store, run), form, redacted=redacted, note=warn)
     # If the reader leaves, the lines must be closed before Python ends: they hold a connection of the store.

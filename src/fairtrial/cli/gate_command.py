@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fairtrial.cli import completion, exit_codes
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.project_flags import project_options
@@ -37,7 +38,6 @@ _EXIT = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit
 )
 @trust_flags.json_file
 @trust_flags.markdown_file
-@trust_flags.language
 @flags.add_store_option
 @trust_flags.base_store
 def gate(
@@ -108,6 +108,6 @@ def gate(
             api.print_gate(console(), decision)
     code = _EXIT[decision.verdict]
     if code == exit_codes.UNSCORED and allow_undecided:
-        click.echo("undecided, which --allow-undecided allows: exit code 0", err=True)
+        echo("undecided, which --allow-undecided allows: exit code 0", err=True)
         code = exit_codes.OK
     return code

@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import click
+
+from fairtrial.text.languages import LANGUAGES, speaking
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 HEADINGS = (
@@ -27,7 +30,6 @@ HEADINGS = (
 )
 """The headings of options, in the order of the help."""
 _WITHOUT_HEADING = "Options"
-_LANGUAGE = "fairtrial.language"
 _WIDEST_NAME = 28
 _SENTENCE_END = re.compile(r"(?<=[\w)]\.) (?=[A-Z])")
 _HEADING_OF: WeakKeyDictionary[click.Parameter, str] = WeakKeyDictionary()
@@ -70,30 +72,31 @@ def is_rare(option: click.Parameter) -> bool:
     return _RARE.get(option, False)
 
 
-def language_option(help_text: str, name: str = "language", *, exposed: bool = True) -> Decorator:
-    """Return a decorator that adds `--lang`: the language of what the command prints."""
+def language_option(help_text: str, name: str = "language") -> Decorator:
+    """Return a decorator that adds `--lang` to a command that does more with the language than print in it."""
+    return click.option("--lang", name, type=click.Choice(LANGUAGES), help=help_text)
 
-    def keep(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
-        ctx.meta[_LANGUAGE] = value
-        return value
 
-    choices = click.Choice(["en", "ko", "ja", "zh-TW", "zh-CN"])
-    return click.option("--lang", name, type=choices, callback=keep, expose_value=exposed, help=help_text)
+_LANGUAGE = click.Option(
+    ["--lang"],
+    type=click.Choice(LANGUAGES),
+    expose_value=False,
+    help="The language of the terminal. Default: FAIRTRIAL_LANG, or the locale.",
+)
 
 
 class HeadedCommand(click.Command):
     """A command with a help of headings. A form feed in its docstring begins the details of `--help-all`."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the command, which prints in the language of `--lang`, or of the locale."""
-        from fairtrial.text.languages import locale_language, speaking
-
-        with speaking(ctx.meta.get(_LANGUAGE) or locale_language()):
+        """Call the command, which prints in the language of a project file if `--lang` names none."""
+        language = ctx.params.get("language")
+        with speaking(language) if language else nullcontext():
             return super().invoke(ctx)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, with `--help-all` if the help leaves something out."""
-        params = super().get_params(ctx)
+        params = _with_language(super().get_params(ctx))
         if self._details or any(map(is_rare, params)):
             count = sum(isinstance(param, click.Option) for param in params)
             params.insert(len(params) - 1, _help_all(count))
@@ -137,10 +140,21 @@ class HeadedGroup(click.Group):
     command_class = HeadedCommand
     group_class = type  # a group in this group is of the same class
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, with `--lang`."""
+        return _with_language(super().get_params(ctx))
+
 
 def command(name: str | None = None) -> Callable[[Callable[..., Any]], HeadedCommand]:
     """Return a decorator that makes a command with headings."""
     return click.command(name, cls=HeadedCommand)
+
+
+def _with_language(params: list[click.Parameter]) -> list[click.Parameter]:
+    """Return parameters with `--lang` before `--help`. `find_language` reads its value."""
+    if not any("--lang" in param.opts for param in params):
+        params.insert(len(params) - 1, _LANGUAGE)
+    return params
 
 
 def _lists_all(ctx: click.Context) -> bool:

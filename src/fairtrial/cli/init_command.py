@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 
 
@@ -30,14 +31,14 @@ def init(folder: Path | None, skill: bool) -> None:
     if skill:
         folder = folder or Path()
         for file in api.write_skill_evals(folder):
-            click.echo(visible(f"wrote {file}"))
-        click.echo(visible(f"next: replace each TODO, then fairtrial run {shlex.quote(str(folder))} --agent claude"))
+            echo(visible(f"wrote {file}"))
+        echo(visible(f"next: replace each TODO, then fairtrial run {shlex.quote(str(folder))} --agent claude"))
         return
     folder = folder or Path("evals")
     for file in api.write_starter(folder):
-        click.echo(visible(f"wrote {file}"))
+        echo(visible(f"wrote {file}"))
     if (project := api.write_project(folder)) is not None:
-        click.echo(f"wrote {project}\nnext: fairtrial run")
+        echo(f"wrote {project}\nnext: fairtrial run")
         return
     target = f"{folder / 'agent.py'}:reply"
-    click.echo(visible(f"next: fairtrial run {shlex.quote(str(folder))} --agent {shlex.quote(target)}"))
+    echo(visible(f"next: fairtrial run {shlex.quote(str(folder))} --agent {shlex.quote(target)}"))

@@ -7,6 +7,7 @@ import getpass
 import click
 
 from fairtrial.cli import completion
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.viewer_options import ViewerPlace, viewer_options
@@ -136,5 +137,5 @@ def label(
     )
     queue = api.open_label_queue(store, run, request)
     done = f"{queue.progress.done} of {queue.progress.total} labels given"
-    click.echo(f"queue {queue.number} of {queue.criterion}: {done}")
+    echo(f"queue {queue.number} of {queue.criterion}: {done}")
     place.serve(store, run, page="label", queue=str(queue.number), **{"as": labeler})

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.outputs.output_files import FileToWrite
@@ -73,33 +74,33 @@ def labels(
     if files:
         unknown = api.add_labels(stored_run, files, ignore_unknown=ignore_unknown)
         if unknown:
-            click.echo(f"rows left out because they are not of this run: {unknown}", err=True)
+            echo(f"rows left out because they are not of this run: {unknown}", err=True)
     if source is not None:
         pairs = dict(name.partition("=")[::2] for name in names)
         if not all(pairs.values()):
             raise click.BadParameter("must be NAME=CRITERION", param_hint="--criterion")
         report = api.pull_labels(stored_run, source, url=url, project=project, names=pairs)
-        click.echo(f"labels added from {source}: {report.added}", err=True)
+        echo(f"labels added from {source}: {report.added}", err=True)
         if report.unknown_names:
             listed = visible_line(", ".join(report.unknown_names))
-            click.echo(
+            echo(
                 f"scores left out because they name no criterion of this run, or no value of its range: {listed}",
                 err=True,
             )
     if references is not None:
         changes = api.write_references(stored_run, references)
-        click.echo(f"wrote {references} with {count(changes.replaced, 'better reference')}")
+        echo(f"wrote {references} with {count(changes.replaced, 'better reference')}")
         if changes.repaired:
             cases = count(changes.repaired, "case")
-            click.echo(f"{cases} with what an attempt did that people call no failure; read them before you use them")
+            echo(f"{cases} with what an attempt did that people call no failure; read them before you use them")
         return
     if output is not None:
         rows = list(api.labels_as_rows(stored_run))
         api.label_file(rows, output)
-        click.echo(f"wrote {count(len(rows), 'label')} to {output}")
+        echo(f"wrote {count(len(rows), 'label')} to {output}")
         return
     with reader_may_leave():
         if stored_run.labels:
             console().print(api.label_report(stored_run))
         else:
-            click.echo(f"run {stored_run.info.id} has no labels; `fairtrial label {stored_run.info.id}` asks for them")
+            echo(f"run {stored_run.info.id} has no labels; `fairtrial label {stored_run.info.id}` asks for them")

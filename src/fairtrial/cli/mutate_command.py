@@ -11,7 +11,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
-from fairtrial.cli.console import console, reader_may_leave
+from fairtrial.cli.console import console, echo, reader_may_leave
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
@@ -143,9 +143,9 @@ def mutate(
     if earlier:
         plan = api.resume_mutation(plan, earlier)
     for warning in plan.plan.warnings:
-        click.echo(f"warning: {visible_line(warning)}", err=True)
+        echo(f"warning: {visible_line(warning)}", err=True)
     if plan.judged:
-        click.echo(plan.bill, err=True)
+        echo(plan.bill, err=True)
     with Progress(plan.size, quiet=quiet) as progress:
 
         def on_result(result: CaseResult) -> None:  # noqa: ARG001
@@ -156,10 +156,10 @@ def mutate(
                 plan, store=url, on_result=on_result, reuse=judge["reuse"], resumed=earlier is not None
             ).report
         except KeyboardInterrupt:
-            click.echo("\ninterrupted", err=True)
+            echo("\ninterrupted", err=True)
             if url is not None:
                 command = api.resume_command(plan.plan.info, url)
-                click.echo(f"finished mutants are stored; continue with: {command}", err=True)
+                echo(f"finished mutants are stored; continue with: {command}", err=True)
             return exit_codes.INTERRUPTED
     write_mutation_files(report, files)
     with reader_may_leave():
@@ -209,7 +209,7 @@ def _refuse_inputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
 def _exit_code(report: MutationReport, fail_under: float | None, max_false_alarms: float | None) -> int:
     score, alarms = report.score.rate, report.false_alarm_rate.rate
     if score is None and alarms is None:
-        click.echo("nothing could be scored", err=True)
+        echo("nothing could be scored", err=True)
         return exit_codes.UNSCORED
     problems = []
     if fail_under is not None:
@@ -218,7 +218,7 @@ def _exit_code(report: MutationReport, fail_under: float | None, max_false_alarm
     if max_false_alarms is not None and alarms is not None and alarms > max_false_alarms:
         problems.append(f"--max-false-alarms: the rate must be at most {max_false_alarms:g}, got {alarms:.4g}")
     for problem in problems:
-        click.echo(problem, err=True)
+        echo(problem, err=True)
     return exit_codes.FAILED if problems else exit_codes.OK
 
 
@@ -231,11 +231,11 @@ def _list() -> None:
     for operator in api.OPERATORS.values():
         before, after = operator.example
         languages = f" [{' '.join(operator.languages)}]" if operator.languages else ""
-        click.echo(visible_line(f"{operator.name:{width}}  {operator.direction:8}  {before} → {after}{languages}"))
-        click.echo(f"{'':{width}}  {operator.family}: {operator.defect}")
+        echo(visible_line(f"{operator.name:{width}}  {operator.direction:8}  {before} → {after}{languages}"))
+        echo(f"{'':{width}}  {operator.family}: {operator.defect}")
     before, after = api.PARAPHRASED.example
-    click.echo(visible_line(f"{api.PARAPHRASED.name:{width}}  harmless  {before} → {after} [--judge-model]"))
-    click.echo(f"{'':{width}}  {api.PARAPHRASED.family}: {api.PARAPHRASED.defect}")
+    echo(visible_line(f"{api.PARAPHRASED.name:{width}}  harmless  {before} → {after} [--judge-model]"))
+    echo(f"{'':{width}}  {api.PARAPHRASED.family}: {api.PARAPHRASED.defect}")
     examples = {name: degradation.example for name, degradation in api.DEGRADATIONS.items()}
     for name, (before, after) in examples.items():
-        click.echo(visible_line(f"{name:{width}}  harmful   {before} → {after} [--agent]"))
+        echo(visible_line(f"{name:{width}}  harmful   {before} → {after} [--agent]"))

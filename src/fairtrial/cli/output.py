@@ -15,7 +15,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
-from fairtrial.cli.console import console, reader_may_leave
+from fairtrial.cli.console import console, echo, reader_may_leave
 from fairtrial.cli.headed_command import under
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.pushing_flags import push_options, push_run
@@ -288,12 +288,12 @@ def run_and_report(
                 reuse=reuse,
             )
     except KeyboardInterrupt:
-        click.echo("\ninterrupted", err=True)
+        echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:
             command = api.resume_command(plan.info, url)
-            click.echo(f"finished attempts are stored; continue with: {command}", err=True)
+            echo(f"finished attempts are stored; continue with: {command}", err=True)
         if plan.judges.models.batch is not None:
-            click.echo("batches stay at their provider, and the same command waits for the same batches", err=True)
+            echo("batches stay at their provider, and the same command waits for the same batches", err=True)
         return exit_codes.INTERRUPTED
     code = report_run(run, url, output)
     return code if gate is None else gate.decide(run, url or api.DEFAULT_URL, output.terminal)
@@ -322,7 +322,7 @@ def choose_exit_code(run: api.Run, *, allow_unscored: bool) -> int:
     decision = run.summary.decision
     code = _EXIT[run.verdict] if decision is None else _DECISION_EXITS[decision.verdict]
     if decision is None and code == exit_codes.UNSCORED and allow_unscored:
-        click.echo("unscored, which --allow-unscored allows: exit code 0", err=True)
+        echo("unscored, which --allow-unscored allows: exit code 0", err=True)
         return exit_codes.OK
     return code
 
@@ -333,12 +333,12 @@ def announce(plan: api.Plan, output: Output) -> None:
 
     warnings = list(dict.fromkeys(plan.warnings))
     for warning in warnings[:_SHOWN_WARNINGS]:
-        click.echo(f"warning: {visible_line(warning)}", err=True)
+        echo(f"warning: {visible_line(warning)}", err=True)
     if len(warnings) > _SHOWN_WARNINGS:
-        click.echo(f"… and {len(warnings) - _SHOWN_WARNINGS} more warnings; `fairtrial check` lists them all", err=True)
+        echo(f"… and {len(warnings) - _SHOWN_WARNINGS} more warnings; `fairtrial check` lists them all", err=True)
     if not output.quiet:
         for note in plan.notes:
-            click.echo(f"note: {visible_line(note)}", err=True)
+            echo(f"note: {visible_line(note)}", err=True)
         origins = ", ".join(origin for origin, _ in plan.info.config["criteria"])
         signatures = plan.info.signatures.items()
         gates = [(name, value.get("threshold")) for name, value in signatures if isinstance(value, dict)]

@@ -6,8 +6,7 @@ import sys
 import time
 from typing import Any, Self
 
-import click
-
+from fairtrial.cli.console import echo
 from fairtrial.text.display import shorten, visible_line
 
 _NAME_WIDTH = 30
@@ -66,7 +65,7 @@ class Progress:
         if self._bar is not None:
             self._bar.console.print(visible_line(text))
         elif not self._quiet:
-            click.echo(visible_line(text), err=True)
+            echo(visible_line(text), err=True)
 
     @property
     def _description(self) -> str:
@@ -85,4 +84,4 @@ class Progress:
             self._bar.update(self._bar.task_ids[0], completed=self._finished_count, description=self._description)
         elif not self._quiet and time.monotonic() - self._last_line > _LOG_INTERVAL:
             self._last_line = time.monotonic()
-            click.echo(f"{self._finished_count} of {self._total}: {self._description}", err=True)
+            echo(f"{self._finished_count} of {self._total}: {self._description}", err=True)

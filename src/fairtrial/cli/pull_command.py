@@ -9,6 +9,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options.trace_flags import collect_traces, trace_options
 from fairtrial.cli.outputs.output_files import FileToWrite
@@ -56,7 +57,7 @@ def pull(
 
     def show_progress(count: int) -> None:
         if not quiet:
-            click.echo(f"{count} documents", err=True)
+            echo(f"{count} documents", err=True)
 
     try:
         report = api.pull(
@@ -73,10 +74,10 @@ def pull(
             on_page=show_progress,
         )
     except KeyboardInterrupt:
-        click.echo("\ninterrupted; the same command goes on after the last page", err=True)
+        echo("\ninterrupted; the same command goes on after the last page", err=True)
         return exit_codes.INTERRUPTED
     for warning in report.warnings:
-        click.echo(f"warning: {visible_line(warning)}", err=True)
+        echo(f"warning: {visible_line(warning)}", err=True)
     if not quiet:
-        click.echo(f"{count(report.recordings, 'recording')} in {output}")
+        echo(f"{count(report.recordings, 'recording')} in {output}")
     return exit_codes.OK

@@ -11,6 +11,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
@@ -161,16 +162,16 @@ def receive(
         forwarder = stack.enter_context(api.Forwarder(forward)) if forward else None
         url = stack.enter_context(serve(ReceiverApp(receiver, token, forwarder).build(), *listen))
         stack.enter_context(_stopped_by_signals(receiver))
-        click.echo(f"receiving at {url}, run {receiver.run_id}; press Ctrl-C to end", err=True)
+        echo(f"receiving at {url}, run {receiver.run_id}; press Ctrl-C to end", err=True)
 
         def on_result(result: CaseResult) -> None:
             if not quiet:
-                click.echo(f"{result.verdict.value}: {visible_line(result.title)}", err=True)
+                echo(f"{result.verdict.value}: {visible_line(result.title)}", err=True)
 
         run = receiver.score(on_result)
     _print_rest(receiver, forwarder)
     if not len(run.cases):
-        click.echo("no conversation was scored", err=True)
+        echo("no conversation was scored", err=True)
         return exit_codes.OK
     return report_run(run, store, output)
 
@@ -199,9 +200,9 @@ def _stopped_by_signals(receiver: api.Receiver) -> Iterator[None]:
 
 def _print_rest(receiver: api.Receiver, forwarder: api.Forwarder | None) -> None:
     for warning in receiver.warnings:
-        click.echo(f"warning: {visible_line(warning)}", err=True)
+        echo(f"warning: {visible_line(warning)}", err=True)
     if waiting := receiver.waiting:
         stored = count(waiting, "trace")
-        click.echo(f"stored {stored} that the run has not scored yet; the same command goes on with the rest", err=True)
+        echo(f"stored {stored} that the run has not scored yet; the same command goes on with the rest", err=True)
     if forwarder is not None and forwarder.failures:
-        click.echo(f"warning: {forwarder.failures} requests were not forwarded: {forwarder.problem}", err=True)
+        echo(f"warning: {forwarder.failures} requests were not forwarded: {forwarder.problem}", err=True)

@@ -10,6 +10,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
@@ -104,7 +105,7 @@ def record(
                 for warning in warnings:
                     if warning not in printed_warnings:
                         printed_warnings.add(warning)
-                        click.echo(f"warning: {visible_line(warning)}", err=True)
+                        echo(f"warning: {visible_line(warning)}", err=True)
                 if recording.failure is not None:
                     broken_count += 1
                     agent_broke = agent_broke or recording.failure.side == "agent"
@@ -117,20 +118,20 @@ def record(
                 plan, output, on_recording=on_recording, note=notes.append, on_wait=progress.show
             )
     except KeyboardInterrupt:
-        click.echo(f"\ninterrupted; finished conversations are in {output}", err=True)
+        echo(f"\ninterrupted; finished conversations are in {output}", err=True)
         return exit_codes.INTERRUPTED
     if not quiet:
-        click.echo(f"{count} of {plan.total} conversations recorded in {output}, {broken_count} broken")
+        echo(f"{count} of {plan.total} conversations recorded in {output}, {broken_count} broken")
     for remark in (*failures, *(f"note: {note}" for note in notes)):
-        click.echo(visible_line(remark), err=True)
+        echo(visible_line(remark), err=True)
     return _exit_code(broken_count, agent_broke=agent_broke)
 
 
 def _announce(plan: api.Plan, *, quiet: bool) -> None:
     for warning in plan.warnings:
-        click.echo(f"warning: {visible_line(warning)}", err=True)
+        echo(f"warning: {visible_line(warning)}", err=True)
     for note in () if quiet else plan.notes:
-        click.echo(f"note: {visible_line(note)}", err=True)
+        echo(f"note: {visible_line(note)}", err=True)
 
 
 def _exit_code(broken_count: int, *, agent_broke: bool) -> int:

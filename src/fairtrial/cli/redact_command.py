@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairtrial.cli import exit_codes
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.errors import UsageError
 from fairtrial.text.display import count, visible_line
@@ -58,7 +59,7 @@ def redact(files: tuple[str, ...], output: Path | None, in_place: bool, check: b
     except OSError as error:
         raise UsageError(f"{error.filename or 'file'}: {error.strerror or error}") from error
     if places.hidden_count:
-        click.echo(f"… and {places.hidden_count:,} more")
+        echo(f"… and {places.hidden_count:,} more")
     _print_counts(report, files)
     return exit_codes.FAILED if check and report.counts else exit_codes.OK
 
@@ -82,10 +83,10 @@ class _Places:
             line = f":{finding.line}" if finding.line else ""
             redaction = finding.redaction
             place = f"{path}{line}{redaction.pointer}"
-            click.echo(visible_line(f"{place}: {redaction.kind} ({redaction.detail})"))
+            echo(visible_line(f"{place}: {redaction.kind} ({redaction.detail})"))
 
 
 def _print_counts(report: RedactedFiles, files: tuple[str, ...]) -> None:
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(Counter(report.counts).items()))
     files_text = f" in {report.file_count:,} of {count(len(files), 'file')}" if len(files) > 1 and kinds else ""
-    click.echo(f"found: {kinds or 'nothing'}{files_text}", err=True)
+    echo(f"found: {kinds or 'nothing'}{files_text}", err=True)

@@ -10,6 +10,7 @@ from typing import BinaryIO
 import click
 
 from fairtrial.cli import completion
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import HeadedGroup
 from fairtrial.cli.options import flags
 from fairtrial.records.result import Verdict
@@ -98,13 +99,14 @@ def _print_table(listed_runs: Sequence[RunInfo]) -> None:
     from rich.table import Table
 
     from fairtrial.cli.console import console
+    from fairtrial.text.languages import say
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     rows = [_row(run) for run in listed_runs]
     # A column that is empty for every run is left out.
     titles = [title for title in _TITLES if title == "run" or any(row[title] for row in rows)]
     for title in titles:
-        table.add_column(title, overflow="fold", no_wrap=title not in ("what", "model"))
+        table.add_column(say(title), overflow="fold", no_wrap=title not in ("what", "model"))
     for row in rows:
         table.add_row(*(row[title] for title in titles))
     console().print(table)
@@ -113,13 +115,14 @@ def _print_table(listed_runs: Sequence[RunInfo]) -> None:
 def _row(run: RunInfo) -> dict[str, str]:
     from fairtrial import api
     from fairtrial.text.display import shorten_commit, visible_line
+    from fairtrial.text.languages import say
 
     paths = " ".join(map(str, run.config.get("paths", [])))
     agent = f" --agent {run.config['agent']}" if run.config.get("agent") else ""
     labels = "".join(f" [{label}]" for label in (run.name, *run.tags) if label)
     cells = (
         run.id,
-        run.verdict or "not finished",
+        say(run.verdict or "not finished"),
         "" if run.seconds is None else f"{run.seconds:.1f} s",
         "" if run.pass_rate is None else api.rate(run.pass_rate),
         shorten_commit(str(run.git.get("commit", "")), dirty=bool(run.git.get("dirty"))),
@@ -144,7 +147,7 @@ def rm(run_ids: tuple[str, ...], store: str) -> None:
     from fairtrial import api
 
     for run in api.remove_runs(store, run_ids):
-        click.echo(f"removed {run.id}")
+        echo(f"removed {run.id}")
 
 
 @runs.command("export")
@@ -183,4 +186,4 @@ def import_(file: BinaryIO, store: str) -> None:
     from fairtrial import api
 
     run = api.import_run(store, file, file.name)
-    click.echo(f"imported {run.id}")
+    echo(f"imported {run.id}")

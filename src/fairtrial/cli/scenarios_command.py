@@ -9,6 +9,7 @@ import click
 
 from fairtrial.api import DEFAULT_MODEL
 from fairtrial.cli import exit_codes
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import call_options, find_models
@@ -57,5 +58,5 @@ def scenarios(agent: str, count: int, instruction: str, model: str, output: Path
         except OSError as error:
             raise UsageError(f"{output}: {error.strerror}") from None
     if len(new_scenarios) < count:
-        click.echo(f"{len(new_scenarios)} of {count}: the model repeated itself", err=True)
+        echo(f"{len(new_scenarios)} of {count}: the model repeated itself", err=True)
     return exit_codes.OK if len(new_scenarios) == count else exit_codes.FAILED

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fairtrial.cli import exit_codes
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options.query_flags import needs_files, query_options
 from fairtrial.cli.outputs.output_files import FileToWrite
@@ -63,9 +64,9 @@ def select(files: tuple[str, ...], as_json: bool, **options: Any) -> int:
     output: Path | None = options["output"]
     report = api.select_files(files, **options)
     for problem in report.refused[:_EXAMPLES]:
-        click.echo(f"refused: {visible_line(problem)}", err=True)
+        echo(f"refused: {visible_line(problem)}", err=True)
     if len(report.refused) > _EXAMPLES:
-        click.echo(f"refused: {len(report.refused) - _EXAMPLES:,} more", err=True)
+        echo(f"refused: {len(report.refused) - _EXAMPLES:,} more", err=True)
     if as_json:
         click.echo(api.selection_document(report.selection))
     else:
@@ -73,5 +74,5 @@ def select(files: tuple[str, ...], as_json: bool, **options: Any) -> int:
 
         api.print_traces(console(), report.selection)
     if output is not None:
-        click.echo(f"written to {visible_line(str(output))}", err=True)
+        echo(f"written to {visible_line(str(output))}", err=True)
     return exit_codes.OK

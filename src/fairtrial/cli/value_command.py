@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairtrial.cli import exit_codes
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options.query_flags import forget_rows, query_options
 from fairtrial.cli.outputs.output_files import FileToWrite
@@ -112,7 +113,7 @@ def value(files: tuple[str, ...], **options: Any) -> int:
     except OSError as error:
         raise UsageError(f"{error.filename or 'file'}: {error.strerror or error}") from error
     except KeyboardInterrupt:
-        click.echo("\ninterrupted; continue an --output with --resume", err=True)
+        echo("\ninterrupted; continue an --output with --resume", err=True)
         return exit_codes.INTERRUPTED
 
 
@@ -140,7 +141,7 @@ def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
 
 
 def _print_resumed(trace_count: int) -> None:
-    click.echo(f"resumed after {count(trace_count, 'trace')}", err=True)
+    echo(f"resumed after {count(trace_count, 'trace')}", err=True)
 
 
 class _Meter:
@@ -177,11 +178,11 @@ def _print_report(report: ValueReport, *, as_json: bool) -> None:
     from fairtrial.cli.console import console
 
     if as_json:
-        click.echo(report.totals(), err=True)
+        echo(report.totals(), err=True)
     else:
         report.print_table(console())
     for line in report.examples():
-        click.echo(line, err=True)
+        echo(line, err=True)
 
 
 def _exit_code(report: ValueReport) -> int:
@@ -190,6 +191,6 @@ def _exit_code(report: ValueReport) -> int:
     if report.fail_under is None:
         return exit_codes.OK
     if report.below_count:
-        click.echo(f"{report.below_count:,} below --fail-under {report.fail_under:g}", err=True)
+        echo(f"{report.below_count:,} below --fail-under {report.fail_under:g}", err=True)
         return exit_codes.FAILED
     return exit_codes.UNSCORED if report.refused_count else exit_codes.OK

@@ -18,6 +18,7 @@ from fairtrial.reports.numbers import DASH, against, beside, number, quantity, w
 from fairtrial.reports.terminal_layout import Indented, marked_line
 from fairtrial.text.display import WORD, fold, shorten, visible, visible_line
 from fairtrial.text.languages import say, say_count
+from fairtrial.text.translated_lines import say_sentence
 
 _TOKENS = re.compile(rf"{WORD}|\s+|.", re.DOTALL)
 _LONGEST_DIFF = 4000
@@ -34,20 +35,20 @@ def outcome_lines(outcome: Outcome, *, everything: bool, has_reasons: bool = Tru
     verdict = outcome.verdict
     line = [visible_line(outcome.criterion), "  ", *_value(outcome)]
     if verdict is Verdict.NOT_APPLICABLE:
-        return marked_line(verdict, *line, (f"  {visible(_reasons_not_applicable(outcome.score))}", "dim"))
+        return marked_line(verdict, *line, (f"  {_reasons_not_applicable(outcome.score)}", "dim"))
     if (verdict is Verdict.PASSED and not everything) or not has_reasons:
         return marked_line(verdict, *line)
     details = [
         _part(part, outcome) for part in outcome.score.parts or (outcome.score,) if everything or _is_informative(part)
     ]
     if outcome.score.parts and outcome.score.reason:
-        details.insert(0, Text(visible(outcome.score.reason)))
+        details.insert(0, Text(visible(say_sentence(outcome.score.reason))))
     return Group(marked_line(verdict, *line), *(Indented(4, detail) for detail in details))
 
 
 def _reasons_not_applicable(score: Score) -> str:
     reasons = dict.fromkeys(part.reason for part in score.parts) if score.parts else [score.reason]
-    return "; ".join(reason for reason in reasons if reason)
+    return visible("; ".join(say_sentence(reason) for reason in reasons if reason))
 
 
 def _value(outcome: Outcome) -> tuple[str | tuple[str, str], ...]:
@@ -70,7 +71,7 @@ def _part(part: Score, outcome: Outcome) -> RenderableType:
     label = f"{part.title}  " if part.title else ""
     value = with_unit(outcome.criterion, beside(part.value, outcome.threshold))
     value = value if part.applicable else say("not applicable")
-    first_line = part.reason.partition("\n")[0]
+    first_line = say_sentence(part.reason.partition("\n")[0])
     head = Text.assemble((visible_line(label), "bold"), f"{value}  " if label else "", visible(first_line))
     details: list[RenderableType] = []
     if part.quotes:

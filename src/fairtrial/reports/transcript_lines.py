@@ -16,6 +16,7 @@ from fairtrial.reports.numbers import quantity
 from fairtrial.reports.transcript import JudgedPart, Transcript, judged_parts
 from fairtrial.text.display import call, compact, fold, visible_line
 from fairtrial.text.languages import say
+from fairtrial.text.translated_lines import say_sentence
 
 LONGEST = 600
 """A text of more characters is folded, unless everything is asked for."""
@@ -100,7 +101,7 @@ def _place(transcript: Transcript, index: int) -> _Place:
     if failed is None or failed.step is None or failed.step.invocation != index + 1:
         return None, None
     step = failed.step
-    return step.step or step.kind, Line("decisive", visible_line(failed.reason), "bold red")
+    return step.step or step.kind, Line("decisive", visible_line(say_sentence(failed.reason)), "bold red")
 
 
 def _conversation_lines(invocation: Invocation, place: _Place) -> Iterator[Line]:
@@ -185,11 +186,12 @@ def _expected_overall(case: EvalCase) -> Iterator[Line]:
 
 
 def _failure(failure: Failure) -> Line:
-    return Line("error", f"{say(failure.side)}: {failure.cause}", "magenta")
+    return Line("error", f"{say(failure.side)}: {say_sentence(failure.cause)}", "magenta")
 
 
 def _make_judged(part: JudgedPart) -> Line:
     value = quantity(part.criterion, part.score.value)
     quotes = "".join(f" “{quote.text}”" for quote in part.score.quotes)
     place = f" {part.place}" if part.place else ""
-    return Line("judge", f"{part.criterion}{place} {value}: {part.score.reason}{quotes}".rstrip(": "), "yellow")
+    reason = say_sentence(part.score.reason)
+    return Line("judge", f"{part.criterion}{place} {value}: {reason}{quotes}".rstrip(": "), "yellow")

@@ -95,12 +95,6 @@ class ViewQueries(RunQueries, ABC):
         holder = next(iter(self._rows(query)), None)
         return holder is not None and is_alive(holder)
 
-    def names_with(self, run_id: str, text: str) -> set[int]:
-        """Return positions of cases whose id or name contains a text, without regard to case."""
-        number = self._number(run_id)
-        query = sa.select(CASES.c.position, CASES.c.case_id, CASES.c.name).where(CASES.c.run == number)
-        return {row[0] for row in self._rows(query) if text in row[1].lower() or text in row[2].lower()}
-
     def bodies_with(
         self, run_id: str, text: str, *, of_results: bool, positions: Collection[int] | None = None
     ) -> Iterator[tuple[int, int, bytes]]:

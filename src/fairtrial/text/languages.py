@@ -5,14 +5,12 @@ The words of pages, for example of verdicts, come from the tables of the pages.
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from importlib import resources
 from typing import Any
 
 LANGUAGES = ("en", "ko", "ja", "zh-TW", "zh-CN")
@@ -24,12 +22,32 @@ _language = ContextVar("fairtrial_language", default=ENGLISH)
 
 
 def locale_language(environment: Mapping[str, str] = os.environ) -> str:
-    """Return the language of a locale, by the variables of POSIX. A locale of another language is read as English."""
+    """Return the language of FAIRTRIAL_LANG, else of the locale, by the variables of POSIX.
+
+    A locale of another language is read as English.
+    """
+    if (own := environment.get("FAIRTRIAL_LANG", "")) in LANGUAGES:
+        return own
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     locale = next((value for name in names if (value := environment.get(name))), "").lower()
     if locale.startswith("zh"):
         return "zh-TW" if _TRADITIONAL.search(locale) else "zh-CN"
     return next((own for own in ("ko", "ja") if locale.startswith(own)), ENGLISH)
+
+
+def find_language(args: Sequence[str]) -> str:
+    """Return the language of what is printed: of `--lang`, of FAIRTRIAL_LANG, or of the locale.
+
+    The words are read before click reads them, so that a mistake in other options is explained in the language too.
+    """
+    for place, word in enumerate(args):
+        name, sign, value = word.partition("=")
+        if word == "--":
+            break
+        if name == "--lang":
+            own = value if sign else next(iter(args[place + 1 : place + 2]), "")
+            return own if own in LANGUAGES else locale_language()
+    return locale_language()
 
 
 @contextmanager
@@ -40,6 +58,11 @@ def speaking(language: str) -> Iterator[None]:
         yield
     finally:
         _language.reset(token)
+
+
+def chosen_language() -> str:
+    """Return the language in which texts are written now."""
+    return _language.get()
 
 
 def say(text: str, /, **values: object) -> str:
@@ -69,13 +92,23 @@ def say_reason(reason: str) -> str:
 
 @cache
 def translations(language: str) -> Mapping[str, str]:
-    """Return the texts of a language by the English texts: those of terminals, and the words of pages."""
+    """Return the texts of a language by the English texts: `sentences`, and the words of pages."""
     english, pages = _table(ENGLISH), _table(language)
     words = {text: pages[name] for name, text in english.items() if isinstance(text, str) and name in pages}
-    return {**words, **{text.lower(): own for text, own in words.items()}, **_table(f"terminal/{language}")}
+    lower = {text.lower(): own for text, own in words.items()}
+    return {**words, **lower, **sentences(language)}
+
+
+@cache
+def sentences(language: str) -> Mapping[str, str]:
+    """Return the texts of a language by the English texts: of terminals, and of reasons."""
+    return {**_table(f"reasons/{language}"), **_table(f"terminal/{language}")}
 
 
 def _table(name: str) -> dict[str, Any]:
+    import json  # the help of a command needs no table
+    from importlib import resources
+
     file = resources.files("fairtrial").joinpath("reports", "assets", "texts", f"{name}.json")
     table: dict[str, Any] = json.loads(file.read_bytes())
     return table

@@ -23,18 +23,29 @@ Place = tuple[int, int]
 _WIDE = "\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 _WIDE_WORD = re.compile(f"[{_WIDE}]+")
 _WIDE_PAIR = re.compile(f"[{_WIDE}]{{2}}")
+_ATTEMPT = (1 << 20) - 1
+"""The bits of an attempt in the number of a text."""
 _GRAM = 3
 _MOST_GRAMS = 40
 _BATCH = 500
 _MOST_NEW = 2000
 _SEARCHED = ("text", "reason", "cause")
 _VALUES = ("args", "response")
+_NAMES = ("case_id", "name")
+"""The fields of a stored result that name its case."""
 _TABLES = (
     "CREATE TABLE plain (id INTEGER PRIMARY KEY, body TEXT NOT NULL)",
     """CREATE VIRTUAL TABLE grams USING fts5(
         body, tokenize='trigram case_sensitive 1', detail=none, content='plain', content_rowid='id')""",
     "CREATE VIRTUAL TABLE pairs USING fts5(body, tokenize='unicode61', detail=none, content='')",
 )
+
+
+def list_texts(content: bytes, *, of_results: bool) -> list[str]:
+    """Return the texts of the JSON of a recording or a result that a search reads. A result names its case."""
+    body = msgspec.json.decode(content)
+    names = [str(body.get(key, "")) for key in _NAMES] if of_results else []
+    return [*names, *searched_texts(body)]
 
 
 def searched_texts(value: object) -> Iterator[str]:
@@ -93,7 +104,7 @@ class TextIndex:
         for position, attempt, content in self._store.bodies_with(
             self._run_id, "", of_results=of_results, positions=positions
         ):
-            text = "\n".join(searched_texts(msgspec.json.decode(content))).lower()
+            text = "\n".join(list_texts(content, of_results=of_results)).lower()
             rows.append((_number(position, attempt, of_results), text))
             if len(rows) == _BATCH:
                 self._write(rows)
@@ -115,7 +126,7 @@ class TextIndex:
         execute("COMMIT")
 
     def find(self, text: str) -> set[Place]:
-        """Return the attempts whose texts contain a text, without regard to case."""
+        """Return the attempts whose texts, or the names of whose cases, contain a text, without regard to case."""
         small = text.lower()
         where, values = "", [small]
         if len(small) >= _GRAM:
@@ -126,8 +137,8 @@ class TextIndex:
             where = "id IN (SELECT rowid FROM pairs WHERE pairs MATCH ?) AND "
             values.insert(0, _quote(small))
         with self._lock:
-            found = self._database.execute(f"SELECT id FROM plain WHERE {where}instr(body, ?) > 0", values)  # noqa: S608
-            return {_place(number) for (number,) in found}
+            found = self._database.execute(f"SELECT id >> 1 FROM plain WHERE {where}instr(body, ?) > 0", values)  # noqa: S608
+            return {(number >> 20, number & _ATTEMPT) for (number,) in found}
 
 
 def _quote(gram: str) -> str:
@@ -142,7 +153,3 @@ def _pairs(text: str) -> str:
 
 def _number(position: int, attempt: int, of_results: bool) -> int:
     return (position << 20 | min(attempt, (1 << 19) - 1)) << 1 | of_results
-
-
-def _place(number: int) -> Place:
-    return number >> 21, (number >> 1) & ((1 << 20) - 1)

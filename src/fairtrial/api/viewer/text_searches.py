@@ -54,11 +54,11 @@ class TextSearches:
                 self._latest.popitem(last=False)
         self.prepare(run_id, change)
         with self._lock:
-            index, thread = self._indexes.get(run_id), self._making.get((run_id, change))
+            texts, thread = self._indexes.get(run_id), self._making.get((run_id, change))
         if thread is not None:
             thread.join(_PATIENCE)
-        if index is not None and index.change == change:
-            return index.find(text)
+        if texts is not None and texts.change == change:
+            return texts.find(text)
         is_current = (lambda: self._latest.get(window) is own) if window else (lambda: True)
         places = places_with_text(self._store, run_id, text, is_current)
         if places is None:

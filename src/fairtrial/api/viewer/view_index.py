@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from fairtrial.api.viewer.text_index import searched_texts
+from fairtrial.api.viewer.text_index import list_texts
 from fairtrial.records.record import Record
 from fairtrial.records.result import Verdict
 
@@ -108,6 +108,9 @@ class RunIndex:
         order = self._order(newest_first=newest_first)
         if replace(query, sort="", group=False) == CaseQuery():
             return order
+        if len(conditions.places) == 1 and replace(query, text="", sort="", group=False) == CaseQuery():
+            found = {position for position, _ in conditions.places[0]}
+            return [position for position in order if position in found]
         cases = list(self._cases.values())
         if "flaky" in query.flags:
             cases = [case for case in cases if len(case) > 1 and _is_flaky({mark.verdict for mark in case})]
@@ -200,8 +203,6 @@ def places_with_text(store: Store, run_id: str, text: str, is_current: Callable[
 
     The result is None if somebody searches for something else meanwhile.
     """
-    import msgspec
-
     small = text.lower()
     # Such characters stand in another form in JSON.
     wanted = "" if any(sign in small for sign in '"\\\n\t') else small
@@ -210,6 +211,6 @@ def places_with_text(store: Store, run_id: str, text: str, is_current: Callable[
         for position, attempt, content in store.bodies_with(run_id, wanted, of_results=of_results):
             if not is_current():
                 return None
-            if any(small in value.lower() for value in searched_texts(msgspec.json.decode(content))):
+            if any(small in value.lower() for value in list_texts(content, of_results=of_results)):
                 places.add((position, attempt))
     return places

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fairtrial.records.decoding import json_decoder
-from fairtrial.reports.views.view_rows import find_reason, group_text, measure_seconds
+from fairtrial.reports.views.view_rows import find_reason, group_text, measure_seconds, sum_costs, sum_tokens
 
 if TYPE_CHECKING:
     from fairtrial.api.viewer.view_index import RunIndex
@@ -82,15 +82,10 @@ def _measure_usage(store: Store, run_id: str, column: str) -> Iterator[tuple[int
     elif column in ("tokens", "cost"):
         for position, _, content in store.bodies_with(run_id, "", of_results=True):
             usage = json_decoder(_Usage).decode(content)
-            if column == "tokens":
-                numbers: list[float] = [
-                    own for name in ("input_tokens", "output_tokens") if (own := (usage.usage or {}).get(name))
-                ]
-            else:
-                usages = (*(usage.judge_stats or ()), usage.simulator, usage.environment)
-                numbers = [own.cost for own in usages if own is not None and own.cost is not None]
-            if numbers:
-                yield position, sum(numbers)
+            beside = (*(usage.judge_stats or ()), usage.simulator, usage.environment)
+            total = sum_tokens(usage.usage) if column == "tokens" else sum_costs(*beside)
+            if total is not None:
+                yield position, total
 
 
 def arrange(positions: Sequence[int], keys: Mapping[int, SortKey], column: str, *, downwards: bool) -> list[int]:

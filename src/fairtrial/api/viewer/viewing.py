@@ -68,7 +68,7 @@ class StoreViewer:
         self.store = open_store(url, create=False)
         self.labels = LabelDesk(self.store)
         self._numbers = LiveNumbers(self.store)
-        self._modes = ViewedModes(self.stored_run)
+        self._modes = ViewedModes(self.stored_run, url)
         self.board = ModeBoard(self.store, lambda run: self._modes.failures(run, self._index(run).change))
         self._searches = TextSearches(self.store)
         self._indexes: dict[str, RunIndex] = {}
@@ -243,10 +243,8 @@ class StoreViewer:
         with self._lock:
             if key in self._cache:
                 return self._find_cached(key, set)
-        names = self.store.names_with(run_id, text.lower())
-        of_names = {(mark.position, mark.attempt) for position in names for mark in index.attempts_at(position)}
         found = self._searches.find(run_id, index.change, text, window)
-        return self._find_cached(key, lambda: of_names | found)
+        return self._find_cached(key, lambda: found)
 
     def _labelled_places(self, run_id: str) -> set[tuple[int, int]]:
         labelled = self.store.labelled_cases(run_id)

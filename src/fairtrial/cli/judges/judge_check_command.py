@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairtrial.cli import exit_codes
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.judge_flags import asking_options, make_judges
@@ -121,7 +122,7 @@ def check_judge(json_file: Path | None, **options: Any) -> int:
         card, is_whole = _read(options), True
     _write(card, options, json_file)
     if not is_whole:
-        click.echo("interrupted; the answers so far are shown", err=True)
+        echo("interrupted; the answers so far are shown", err=True)
         return exit_codes.INTERRUPTED
     return _exit_code(card, options)
 
@@ -166,7 +167,7 @@ def _ask(options: dict[str, Any], judges: Judges, *, to_stdout: bool) -> tuple[R
     if options["quick"] and not to_stdout:
         _print_connections(judges, config)
     cost = "an unknown price" if check.cost is None else f"about ${check.cost:.2f}"
-    click.echo(f"{check.question_count} questions, about {check.tokens:,} tokens, {cost}", err=True)
+    echo(f"{check.question_count} questions, about {check.tokens:,} tokens, {cost}", err=True)
     results: list[CheckResult] = []
     is_whole = _collect(check, results)
     return check.report(results), is_whole
@@ -216,7 +217,7 @@ def _print_connections(judges: Judges, config: str | None) -> None:
     from fairtrial.text.display import visible
 
     for name, description in api.connections(judges, config).items():
-        click.echo(visible(f"{name} speaks {description}"))
+        echo(visible(f"{name} speaks {description}"))
 
 
 def _print_cost(card: ReportCard, run: str, store: str) -> None:
@@ -226,4 +227,4 @@ def _print_cost(card: ReportCard, run: str, store: str) -> None:
     for name in dict.fromkeys(result.model for result in card.results):
         calls, run_cost = api.estimate_cost(run, store, name)
         price = "an unknown price" if run_cost is None else f"${run_cost:.4f}"
-        click.echo(f"run {run}: {calls} calls, with {visible(name)} {price}")
+        echo(f"run {run}: {calls} calls, with {visible(name)} {price}")

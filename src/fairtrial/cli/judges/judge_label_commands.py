@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fairtrial.cli import completion
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.outputs.output_files import FileToWrite
@@ -41,9 +42,9 @@ def sample(run: str, criterion: str, number: int, balance: bool, seed: int, outp
         raise UsageError(f"--output: {output} exists and may hold labels; choose another file")
     rows = api.sample_outcomes(run, criterion, store=store, number=number, balance=balance, seed=seed)
     api.sample_file(rows, output)
-    click.echo(f"wrote {len(rows)} outcomes to {output}; fill in the column label")
+    echo(f"wrote {len(rows)} outcomes to {output}; fill in the column label")
     elsewhere = "" if store == api.DEFAULT_URL else " --store URL"  # a URL may hold a password
-    click.echo(f"then: fairtrial judge calibrate {run} --labels {output}{elsewhere}")
+    echo(f"then: fairtrial judge calibrate {run} --labels {output}{elsewhere}")
 
 
 @command()
@@ -71,13 +72,13 @@ def calibrate(run: str, files: tuple[Path, ...], ignore_unknown: bool, json_file
     if files:
         unknown = api.add_labels(stored_run, files, ignore_unknown=ignore_unknown)
         if unknown:
-            click.echo(f"rows left out because they are not of this run: {unknown}", err=True)
+            echo(f"rows left out because they are not of this run: {unknown}", err=True)
     with reader_may_leave():
         document = api.calibration_document(stored_run.info.id, stored_run.calibrations)
         trust_flags.write(document, json_file)
         if trust_flags.is_stdout(json_file):
             return
         if not stored_run.calibrations:
-            click.echo("no criterion of this run is judged or labelled")
+            echo("no criterion of this run is judged or labelled")
             return
         console().print(api.calibration_tables(stored_run.info.id, stored_run.calibrations))

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from fairtrial import api
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import under
 from fairtrial.errors import UsageError
 
@@ -34,4 +35,4 @@ def push_run(run: api.Run, target: str, *, url: str = "", project: str = "", yes
             raise UsageError(f"push: nobody can be asked here; add --yes to send {len(scores)} scores to {target}")
         click.confirm(f"Send {len(scores)} scores about {traces} traces to {target}?", abort=True, err=True)
     api.push(scores, target, url=url, project=project)
-    click.echo(f"{len(scores)} scores about {traces} traces are in {target}", err=True)
+    echo(f"{len(scores)} scores about {traces} traces are in {target}", err=True)

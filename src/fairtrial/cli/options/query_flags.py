@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from fairtrial import api
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import under
 from fairtrial.errors import UsageError
 
@@ -124,7 +125,7 @@ def _fetch(sql: str, url: str | None, conditions: dict[str, str], options: dict[
     from fairtrial.text.display import count
 
     of_population = f", a sample of {population:,} conversations" if population else ""
-    click.echo(f"{count(rows, 'row')} of {api.without_credentials(url)}{of_population}", err=True)
+    echo(f"{count(rows, 'row')} of {api.without_credentials(url)}{of_population}", err=True)
     return str(path)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from fairtrial.cli.headed_command import language_option, under
+from fairtrial.cli.headed_command import under
 from fairtrial.cli.options.project_flags import project_claims
 from fairtrial.cli.outputs.output_files import FileToWrite
 
@@ -34,9 +34,6 @@ json_file = click.option(
 )
 markdown_file = click.option(
     "--markdown", "markdown_file", metavar="FILE", type=FileToWrite(), help="Write Markdown for a comment."
-)
-language = under(
-    "Reports", language_option("The language of the terminal. Default: the locale.", exposed=False), rare=True
 )
 cluster = click.option(
     "--cluster",

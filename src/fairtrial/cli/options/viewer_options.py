@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import click
 
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import language_option
 from fairtrial.cli.options import flags
 from fairtrial.errors import UsageError, lacks_extra
@@ -57,7 +58,7 @@ class ViewerPlace:
 
         def announce(address: str) -> None:
             opened = f"{address}#{urlencode(values)}"
-            click.echo(f"{opened}\nPress Ctrl-C to end.")
+            echo(f"{opened}\nPress Ctrl-C to end.")
             if not self.no_open:
                 webbrowser.open(opened)
 

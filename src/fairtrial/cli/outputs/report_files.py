@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairtrial import api
+from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import Decorator, language_option, under
 from fairtrial.cli.outputs.output_files import FileToWrite, refuse_overwriting
 from fairtrial.errors import UsageError
@@ -31,7 +32,8 @@ _OPTIONS = (
         help="The conversations in the HTML report. Default: all up to 50 MB, else those that did not pass.",
     ),
     language_option(
-        "The language of the terminal and of the HTML report. Default: the locale, and the language of the browser."
+        "The language of the terminal and of the HTML report. Default: FAIRTRIAL_LANG, or the locale, and the "
+        "language of the browser."
     ),
 )
 
@@ -189,7 +191,7 @@ class ReportFiles:
 def _warn(text: str) -> None:
     from fairtrial.text.display import visible_line
 
-    click.echo(f"warning: {visible_line(text)}", err=True)
+    echo(f"warning: {visible_line(text)}", err=True)
 
 
 def _make_room(option: str, folder: Path) -> None:

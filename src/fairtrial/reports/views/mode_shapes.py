@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fairtrial.records.failure_mode import DecisiveStep, Evidence, ModeChangeKind
 from fairtrial.records.score import FaultSide
 from fairtrial.records.summary import Estimate
@@ -41,11 +43,24 @@ class ModeView(ViewShape, frozen=True):
     example: ModeExample | None = None
 
 
+class LastingFailure(ViewShape, frozen=True):
+    """Since which run the typical case of the most frequent mode is `broken` or `flaky`, in the series of the run.
+
+    `started` is the time of that run, and `runs` is the number of runs of the series with the case.
+    """
+
+    case: str
+    state: Literal["broken", "flaky"]
+    run: str
+    started: str
+    runs: int
+
+
 class ModesView(ViewShape, frozen=True):
     """The failure modes of a run, those first whose repair would let most cases pass.
 
     `modes` are the first of `total` modes. `largest` are the numbers of those that a page shows first: the three with
-    the most attempts, and every new one. `alone` failed attempts belong to no mode.
+    the most attempts, and every new one. `alone` failed attempts belong to no mode. `lasting` is known in a viewer.
     """
 
     cases: int
@@ -57,3 +72,4 @@ class ModesView(ViewShape, frozen=True):
     alone: int = 0
     unplaced: int = 0
     notes: list[str] = []
+    lasting: LastingFailure | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.judge.flake_cause import find_cause
@@ -109,8 +110,8 @@ class RowBuilder:
             seconds=measure_seconds(parts.recording),
             mode=self.modes.get((result.position, result.attempt)),
             values=values,
-            tokens=_tokens(result),
-            cost=_cost(result),
+            tokens=sum_tokens(result.usage),
+            cost=sum_costs(*(own.judge_stats for own in result.outcomes), result.simulator, result.environment),
             disputed=self._is_disputed(parts),
         )
 
@@ -134,16 +135,23 @@ def _disagrees(label: Label, verdict: Verdict | None) -> bool:
     return label.part is None and (label.value, verdict) in ((1, Verdict.FAILED), (0, Verdict.PASSED))
 
 
-def _tokens(result: CaseResult) -> int | None:
+def sum_tokens(usage: Mapping[str, int] | None) -> int | None:
     """Return the tokens of the agent, or None if it reports none."""
-    usage = result.usage or {}
-    counts = [usage[name] for name in ("input_tokens", "output_tokens") if name in usage]
+    counts = [count for name in ("input_tokens", "output_tokens") if (count := (usage or {}).get(name)) is not None]
     return sum(counts) if counts else None
 
 
-def _cost(result: CaseResult) -> float | None:
+class Priced(Protocol):
+    """Calls of models."""
+
+    @property
+    def cost(self) -> float | None:
+        """The cost in US dollars, or None if no price is known."""
+        ...
+
+
+def sum_costs(*usages: Priced | None) -> float | None:
     """Return the cost of the models beside the agent, or None if none of it is known."""
-    usages = (result.judge, result.simulator, result.environment)
     costs = [usage.cost for usage in usages if usage is not None and usage.cost is not None]
     return sum(costs) if costs else None
 

@@ -1,0 +1,140 @@
+"""Translate finished English sentences of this package: reasons, warnings and errors that nobody took apart.
+
+A template is an English text with places, for example `{path}: expected {wanted}, got {got}`. The text in a place
+stays as it is, because it is a name or a value. A place whose name ends in `_text` holds a sentence itself, and the
+places `n` and `m` hold numbers, and `path`, `tool`, `low` and `high` hold no space.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from fairtrial.text.languages import ENGLISH, chosen_language, sentences, translations
+
+_PLACE = re.compile(r"\{(\w+)\}")
+_NUMBER = re.compile(r"[0-9][0-9.,]*")
+_NAME = re.compile(r"\S+")
+_LONGEST = 4_000
+"""The most characters of a line that is translated. A longer one is the text of somebody else."""
+_DEEPEST = 8
+_JOINTS = ("; ", ": ")
+_FITS = {"n": _NUMBER, "m": _NUMBER, "path": _NAME, "tool": _NAME, "low": _NAME, "high": _NAME}
+"""What may stand in places of these names."""
+_ADVICE = ("; did you mean ", "; for example ")
+_FEWEST, _ENOUGH = 2, 8
+"""The letters that a template has beside its places: if it begins with a word or with a certain place, and if not."""
+_SINGULAR = re.compile(r"1 ([a-z][a-z ]{0,30})")
+_INDENT = re.compile(r"\s*(?:[✓✗!…-] )?")
+
+
+class _Template(NamedTuple):
+    literals: tuple[str, ...]
+    places: tuple[str, ...]
+    translation: str
+
+
+def say_sentence(text: str) -> str:
+    """Return an English text of this package in the language of the terminal, line by line.
+
+    What no template fits stays English. For example, in Korean `warning: 3 cases failed` is translated, and the name of
+    a file is not.
+    """
+    language = chosen_language()
+    if language == ENGLISH or not text:
+        return text
+    return "\n".join(_line(language, line) for line in text.split("\n"))
+
+
+@lru_cache(maxsize=4_096)
+def _line(language: str, line: str) -> str:
+    indent = _INDENT.match(line)
+    begin = indent.end() if indent else 0
+    if len(line) > _LONGEST or begin == len(line):
+        return line
+    return line[:begin] + (_translate(language, line[begin:], _DEEPEST) or line[begin:])
+
+
+def _translate(language: str, text: str, depth: int) -> str | None:
+    """Return the translation of a text as a whole, or of its parts beside a joint. None if there is neither."""
+    whole = translations(language).get(text)
+    if whole is not None or not depth:
+        return whole
+    if (match := _SINGULAR.fullmatch(text)) and (plural := sentences(language).get(f"{{n}} {match[1]}s")):
+        return plural.replace("{n}", "1")
+    if advice := next((own for own in _ADVICE if own in text), ""):
+        place = text.rindex(advice)
+        return _join(language, text[:place], "; ", text[place + len("; ") :], depth)
+    for template in _templates(language):
+        if (values := _match(template, text)) is not None:
+            return _fill(language, template, values, depth)
+    for joint in _JOINTS:
+        head, _, tail = text.partition(joint)
+        if tail and (joined := _join(language, head, joint, tail, depth)) is not None:
+            return joined
+    return None
+
+
+def _join(language: str, head: str, joint: str, tail: str, depth: int) -> str | None:
+    """Return a text of two parts of which at least one could be translated, or None.
+
+    What stands before a colon is a name or a place: `evals/shop.json: /cases/0: must have 'id'`.
+    """
+    start = translations(language).get(head) if joint == ": " else _translate(language, head, depth - 1)
+    rest = _translate(language, tail, depth - 1)
+    return None if start is None and rest is None else f"{start or head}{joint}{rest or tail}"
+
+
+def _fill(language: str, template: _Template, values: Sequence[str], depth: int) -> str:
+    """Return the translation of a template with its values. A value that is a sentence is translated, too."""
+    own = {
+        name: (name.endswith("_text") and _translate(language, value, depth - 1)) or value
+        for name, value in zip(template.places, values, strict=True)
+    }
+    return _PLACE.sub(lambda place: own[place[1]], template.translation)
+
+
+def _match(template: _Template, text: str) -> Sequence[str] | None:
+    """Return the texts in the places of a template. Each literal is taken where it comes first, in linear time."""
+    first, *middle = template.literals
+    if not text.startswith(first):
+        return None
+    values: list[str] = []
+    begin = len(first)
+    for literal in middle[:-1]:
+        end = text.find(literal, begin + 1)
+        if end < 0:
+            return None
+        values.append(text[begin:end])
+        begin = end + len(literal)
+    end = len(text) - len(middle[-1])
+    if end <= begin or not text.endswith(middle[-1]):
+        return None
+    values.append(text[begin:end])
+    fits = all(
+        _FITS[name].fullmatch(value) for name, value in zip(template.places, values, strict=True) if name in _FITS
+    )
+    return values if fits else None
+
+
+@cache
+def _templates(language: str) -> Sequence[_Template]:
+    """Return the templates with places. Of several that fit a text, the one with the most letters counts."""
+    return sorted(_read_templates(sentences(language)), key=_rank)
+
+
+def _rank(template: _Template) -> tuple[int, bool]:
+    return -sum(map(len, template.literals)), "_text" not in "".join(template.places)
+
+
+def _read_templates(texts: Mapping[str, str]) -> Iterator[_Template]:
+    """Yield the texts with places that say enough: `{a} in {b}` would fit sentences of which it is no part."""
+    for english, translation in texts.items():
+        pieces = _PLACE.split(english)
+        literals, places = tuple(pieces[::2]), tuple(pieces[1::2])
+        letters = sum(letter.isalpha() for letter in "".join(literals))
+        is_certain = bool(literals[0].strip()) or (places and (places[0] in _FITS or places[0].endswith("_text")))
+        if places and letters >= (_FEWEST if is_certain else _ENOUGH) and all(literals[1:-1]):
+            yield _Template(literals, places, translation)
