@@ -69,8 +69,9 @@ class IsolatedAgents:
     with its last.
     """
 
-    def __init__(self, target: str, record: str, holding: Holding) -> None:
+    def __init__(self, target: str, record: str, holding: Holding, refuses_environment: str) -> None:
         self._arguments = (target, record)
+        self.refuses_environment = refuses_environment
         self._holding = holding
         self._remaining: Counter[tuple[int, int]] = Counter()
         self._processes: dict[tuple[int, int], AgentProcess] = {}
