@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from shop import CRITERIA, cancel_order, get_order, saying
+from shop import CRITERIA, cancel_order, get_order, move, saying
 
 import fairtrial
 
@@ -121,10 +122,21 @@ def crewai() -> Ask:
     pytest.importorskip("openinference.instrumentation.crewai")
     from crewai import Agent, Crew, Task
     from crewai.tools import tool
-    from crewai_shop import ScriptedLLM
+    from crewai_shop import ScriptedLLM, latest
+
+    class Calling(ScriptedLLM):
+        """A model that knows calls. The instrumentation sees no calls that a model writes as text."""
+
+        def supports_function_calling(self) -> bool:
+            return True
+
+        def answer(self, messages: Any) -> Any:
+            one = move(*latest(messages))
+            function = {"name": one.call, "arguments": json.dumps(one.args)}
+            return [{"id": "call-1", "type": "function", "function": function}] if one.call else one.text
 
     def work(role: str, query: str, tools: list[Any]) -> str:
-        agent = Agent(role=role, goal="Sell.", backstory="x", llm=ScriptedLLM(), tools=tools, cache=False)
+        agent = Agent(role=role, goal="Sell.", backstory="x", llm=Calling(), tools=tools, cache=False)
         task = Task(description=query, expected_output="an answer", agent=agent)
         return str(Crew(agents=[agent], tasks=[task]).kickoff().raw)
 
