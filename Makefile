@@ -22,6 +22,24 @@ AGENTS_openai := openai-agents opentelemetry-sdk opentelemetry-proto openinferen
 AGENTS_pydantic-ai := pydantic-ai-slim opentelemetry-sdk opentelemetry-proto
 AGENTS_smolagents := smolagents
 AGENTS_strands := strands-agents opentelemetry-sdk opentelemetry-proto
+# The other of the two newest minor versions of each framework, or the release before if the one below is too old.
+# Its packages lie over those of the environment. A name may have a second set behind a plus sign.
+OTHERS_a2a := a2a-sdk==1.2.3
+OTHERS_adk+google-genai := google-genai==3.6.1
+OTHERS_agent-framework := agent-framework-core==1.22.0
+OTHERS_agno := agno==3.0.11
+OTHERS_claude := claude-agent-sdk==0.2.189
+OTHERS_crewai := crewai==1.15.29 crewai-core==1.15.29 crewai-cli==1.15.29
+OTHERS_langgraph := langchain==1.5.2 langchain-core==1.8.3 langgraph==1.2.24 langgraph-prebuilt==1.1.3
+OTHERS_langgraph+1.1 := langchain==1.2.18 langgraph==1.1.10 langgraph-prebuilt==1.0.13 langgraph-sdk==0.3.15
+OTHERS_llama-index := llama-index-core==0.14.24
+OTHERS_mcp := mcp==2.2.0 mcp-types==2.2.0
+OTHERS_openai := openai-agents==0.23.1
+OTHERS_pydantic-ai := pydantic-ai-slim==2.66.0 pydantic-graph==2.66.0
+OTHERS_smolagents := smolagents==1.25.0
+OTHERS_strands := strands-agents==1.61.1
+OTHERS := $(patsubst OTHERS_%,%,$(filter OTHERS_%,$(.VARIABLES)))
+OF_OTHERS := $(foreach name,tutorials flow approvals structured_outputs groups_of_agents agents_in_tools,tests/agents/test_$(name).py)
 EVERY_KIND := $(filter-out %_agent.py,$(wildcard tests/agents/test_*.py))
 # Most of what is installed is never imported: what is, Python compiles at its first import, and keeps.
 unexport PYTHONDONTWRITEBYTECODE
@@ -31,9 +49,13 @@ PIP_BUILD := $(PIP_INSTALL) --build-constraint constraints-build.txt
 # A test that hangs ends the run, and shows where every thread stands. pytest 8 has no such option.
 NO_HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
+# For example, the set adk+google-genai is tested in the environment of adk, with the tests of google-genai.
+OTHER_ENVIRONMENT = $(if $(filter adk+%,$*),$(PEER),.venv-agents/$(firstword $(subst +, ,$*)))
+OTHER_NAME = $(if $(filter adk+%,$*),$(lastword $(subst +, ,$*)),$(firstword $(subst +, ,$*)))
+
 .PRECIOUS: .venv-agents/%/.ready
 
-.PHONY: help demo test test-long test-clickhouse test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-harnesses test-agentdojo test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
+.PHONY: help demo test test-long test-clickhouse test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-harnesses test-agentdojo test-agents test-agents-adk test-other-agents test-installs test-browser ui lint types imports docs bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -125,6 +147,17 @@ test-agents-adk: $(PEER)/.ready
 test-agents-%: .venv-agents/%/.ready
 	.venv-agents/$*/bin/pytest $(NO_HANGS) -m agents tests/agents/test_$(subst -,_,$*)_agent.py $(EVERY_KIND)
 
+test-other-agents: $(OTHERS:%=test-other-agents-%) ## Run tests of agent frameworks with the minor version before, or after
+
+# The package lies before those of the environment on the path, so that nothing is installed twice.
+test-other-agents-%:
+	$(MAKE) --no-print-directory $(OTHER_ENVIRONMENT)/.ready
+	@echo '$(OTHERS_$*)' | cmp -s - .venv-others/$*/packages || { rm -rf .venv-others/$*; \
+	  $(OTHER_ENVIRONMENT)/bin/python $(PIP_INSTALL) --no-deps --target .venv-others/$* $(OTHERS_$*) && \
+	  echo '$(OTHERS_$*)' > .venv-others/$*/packages; }
+	PYTHONPATH=.venv-others/$* $(OTHER_ENVIRONMENT)/bin/python -m pytest $(NO_HANGS) -m agents \
+	  tests/agents/test_$(subst -,_,$(OTHER_NAME))_agent.py $(OF_OTHERS)
+
 test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13 and with libraries of statistics
 	$(PEER)/bin/pytest $(NO_HANGS) -m peer tests/differential
 
@@ -209,4 +242,4 @@ bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.1
 check: lint types imports test test-long ## Everything that a change must pass
 
 clean: ## Remove the environments
-	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) $(SERVICES) $(HARNESSES) .venv-agents .venv-installs
+	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) $(SERVICES) $(HARNESSES) .venv-agents .venv-others .venv-installs

@@ -1,13 +1,31 @@
 """A shop as a program that speaks lines of JSON, without any library."""
 
 import json
+import os
+import subprocess
 import sys
+
+CHILD = """
+import fcntl, sys, time
+file = open(sys.argv[1], "w")
+fcntl.flock(file, fcntl.LOCK_EX)
+print("ready", file=sys.stderr, flush=True)
+time.sleep(600)
+"""
 
 
 def write(**line: object) -> None:
     """Write a line."""
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
+
+
+def leave_child(file: str, *, with_session: bool) -> None:
+    """Start a child that holds a lock, and the output of this program, until somebody ends it."""
+    read, write_end = os.pipe()
+    command = [sys.executable, "-S", "-c", CHILD, file]
+    subprocess.Popen(command, stderr=write_end, start_new_session=with_session)
+    os.read(read, 1)
 
 
 first = True
@@ -24,6 +42,15 @@ for text in sys.stdin:
         sys.exit("no such order")
     if message == "fail":
         write(error="no such order")
+    elif message.startswith("leave "):
+        leave_child(message.split()[1], with_session=False)
+        write(reply="It is left.")
+    elif message.startswith("abandon "):
+        leave_child(message.split()[1], with_session=True)
+        sys.exit(3)
+    elif message == "mute":
+        os.close(1)
+        sys.stdin.read()
     elif message == "chatter":
         sys.stdout.write("Loading the model ...\n")
         sys.stdout.flush()

@@ -9,6 +9,8 @@ _ASKS = "test_approvals.py:test_the_agent_asks_and_the_user_agrees"
 _ANSWER = "test_structured_outputs.py:test_a_structured_answer_is_the_reply"
 _GROUPS = "test_groups_of_agents.py:"
 _FIELDS = "test_graph_fields.py:"
+_TUTORIALS = "test_tutorials.py:"
+_NO_VERDICT = "!test_agents_in_tools.py:test_work_that_is_not_recorded_gives_no_verdict"
 
 FEATURES = ("tools", "agents in tools", "teams, graphs", "approval", "structured answer", "in a function, by spans")
 
@@ -21,17 +23,21 @@ QUICKSTARTS: dict[str, dict[str, str]] = {
         "structured answer": _ANSWER,
         "in a function, by spans": "test_sdk_spans.py:test_hand_written_orchestration_of_agents_is_recorded",
     },
-    "OpenAI SDK": {"in a function, by spans": "test_sdk_spans.py:test_a_loop_around_the_openai_sdk_is_recorded_whole"},
+    "OpenAI SDK": dict.fromkeys(
+        ("tools", "in a function, by spans"), "test_sdk_spans.py:test_a_loop_around_the_openai_sdk_is_recorded_whole"
+    ),
     "LangChain and LangGraph": {
         "tools": _FLOW,
         "agents in tools": "test_nested_agents.py:test_an_agent_in_a_tool_of_langchain",
         "teams, graphs": _FIELDS + "test_question_context_and_answer_are_mapped",
         "approval": _ASKS,
         "structured answer": "test_nested_graphs.py:test_a_structured_response_is_the_reply",
+        "in a function, by spans": _SPANS,
     },
     "Pydantic AI": {
         "tools": _FLOW,
         "agents in tools": _INSIDE,
+        "teams, graphs": _TUTORIALS + "test_a_graph_of_pydantic_ai_is_recorded_in_a_function",
         "approval": _ASKS,
         "structured answer": "test_pydantic_ai_agent.py:test_structured_output_is_the_reply_as_json",
         "in a function, by spans": _SPANS,
@@ -42,11 +48,13 @@ QUICKSTARTS: dict[str, dict[str, str]] = {
         "teams, graphs": _GROUPS + "test_the_members_of_an_agno_team_work_inside_its_delegation",
         "approval": _ASKS,
         "structured answer": _ANSWER,
+        "in a function, by spans": _SPANS,
     },
     "Strands": {
         "tools": _FLOW,
         "agents in tools": _INSIDE,
         "teams, graphs": _GROUPS + "test_a_strands_swarm_is_recorded_over_its_handover",
+        "approval": _TUTORIALS + "test_a_hook_of_strands_asks_before_a_tool_runs",
         "structured answer": _ANSWER,
         "in a function, by spans": _SPANS,
     },
@@ -58,15 +66,75 @@ QUICKSTARTS: dict[str, dict[str, str]] = {
         "structured answer": _ANSWER,
         "in a function, by spans": _SPANS,
     },
+    "LlamaIndex": {
+        "tools": _FLOW,
+        "agents in tools": _INSIDE,
+        "teams, graphs": "test_llama_index_agent.py:test_agents_hand_over",
+        "approval": "test_llama_index_agent.py:test_a_tool_that_asks_the_user_gets_the_next_message",
+        "structured answer": _ANSWER,
+        "in a function, by spans": _SPANS,
+    },
+    "LlamaIndex, a workflow of own steps": {
+        "teams, graphs": "!" + _TUTORIALS + "test_a_workflow_of_own_steps_of_llama_index_is_refused",
+    },
+    "CrewAI": {
+        "tools": _FLOW,
+        "agents in tools": _NO_VERDICT,
+        "teams, graphs": _TUTORIALS + "test_the_coworkers_of_a_crew_are_recorded",
+        "approval": "test_crewai_flows.py:test_a_question_of_a_step_is_the_reply",
+        "structured answer": _ANSWER,
+        "in a function, by spans": _SPANS,
+    },
+    "smolagents": {
+        "tools": _FLOW,
+        "agents in tools": _NO_VERDICT,
+        "teams, graphs": "test_smolagents_agent.py:test_a_managed_agent_is_recorded_too",
+        "structured answer": _TUTORIALS + "test_an_object_is_the_final_answer_of_smolagents",
+        "in a function, by spans": _SPANS,
+    },
+    "Claude Agent SDK": {
+        "tools": _FLOW,
+        "agents in tools": "test_claude_agent.py:test_the_work_of_a_sub_agent_is_inside_the_result_of_its_call",
+        "approval": _ASKS,
+        "structured answer": _ANSWER,
+    },
+    "Google ADK": {
+        "tools": _FLOW,
+        "agents in tools": "test_nested_agents.py:test_an_agent_tool_of_adk",
+        "teams, graphs": _TUTORIALS + "test_workflow_agents_of_adk_are_recorded",
+        "approval": _ASKS,
+        "structured answer": _TUTORIALS + "test_the_output_schema_of_adk_gives_the_reply",
+        "in a function, by spans": _TUTORIALS + "test_a_runner_of_adk_is_recorded_in_a_function",
+    },
+    "Google Gen AI SDK": {
+        "tools": _FLOW,
+        "structured answer": _TUTORIALS + "test_the_schema_of_a_chat_of_genai_gives_the_reply",
+    },
 }
-"""The test of each framework and feature. A feature that is absent was not tried."""
+"""The test of each framework and feature, behind `!` if it shows a refusal.
+
+A feature without a test is in `ABSENT`, or was not tried.
+"""
+
+ABSENT = {
+    "OpenAI SDK": ("agents in tools", "teams, graphs", "approval"),
+    "LlamaIndex, a workflow of own steps": ("tools", "agents in tools", "approval", "structured answer"),
+    "smolagents": ("approval",),
+    "Claude Agent SDK": ("teams, graphs",),
+    "Google Gen AI SDK": ("agents in tools", "teams, graphs", "approval"),
+}
+"""The features that a framework does not have."""
+
+
+def _cell(framework: str, feature: str) -> str:
+    test = QUICKSTARTS[framework].get(feature)
+    if test is None:
+        return "–" if feature in ABSENT.get(framework, ()) else "not tried"
+    return "refused" if test.startswith("!") else "right"
 
 
 def write_table() -> str:
     """Return the table of the page."""
     rows = [["", *FEATURES], ["---"] * (len(FEATURES) + 1)]
-    rows += [
-        [framework, *("right" if feature in tests else "not tried" for feature in FEATURES)]
-        for framework, tests in QUICKSTARTS.items()
-    ]
+    rows += [[framework, *(_cell(framework, feature) for feature in FEATURES)] for framework in QUICKSTARTS]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -14,6 +17,15 @@ from fairtrial.records.case import SessionInput
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult, Usage
 
 PROGRAM = f"process:{sys.executable} -S {Path(__file__).with_name('line_agent.py')}"
+
+
+def end_holder(lock: Path) -> None:
+    """Kill the process that holds a lock, as the system lists it."""
+    inode = lock.stat().st_ino
+    for line in Path("/proc/locks").read_text().splitlines():
+        fields = line.split()
+        if fields[5].endswith(f":{inode}"):
+            os.kill(int(fields[4]), signal.SIGKILL)
 
 
 def test_every_line_is_recorded() -> None:
@@ -57,6 +69,33 @@ def test_a_program_that_hangs_is_given_up() -> None:
     one = recorded(PROGRAM, "hang", reply_timeout=0.05)
     assert one.failure is not None
     assert one.failure.cause == "no reply within 0.05 seconds"
+
+
+def test_a_child_ends_with_its_program(tmp_path: Path) -> None:
+    """It holds a lock as long as it lives."""
+    lock = tmp_path / "lock"
+    one = recorded(PROGRAM, f"leave {lock}")
+    assert one.trace.invocations[0].reply == "It is left."
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def test_a_child_that_left_the_program_does_not_keep_the_conversation(tmp_path: Path) -> None:
+    """It holds the output of its program open, whose end is noticed all the same."""
+    lock = tmp_path / "lock"
+    try:
+        one = recorded(PROGRAM, f"abandon {lock}", reply_timeout=60)
+    finally:
+        end_holder(lock)
+    assert one.failure is not None
+    assert one.failure.cause == "the program ended with the code 3"
+
+
+def test_a_program_that_closes_its_output_is_given_up() -> None:
+    """It still runs, and is killed."""
+    one = recorded(PROGRAM, "mute", reply_timeout=60)
+    assert one.failure is not None
+    assert one.failure.cause == "the program closed its output"
 
 
 @pytest.mark.parametrize(

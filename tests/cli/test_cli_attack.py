@@ -65,6 +65,16 @@ def test_a_deaf_agent_reaches_nothing() -> None:
     assert report.success.estimate.high > 0.5  # two cases prove little, however many attacks there are
 
 
+def test_attacked_conversations_have_a_process_each() -> None:
+    """The attacks succeed as in one process, where the agent leaves its marks."""
+    one = _attack("obedient", "--sample", "3")
+    assert attacked_agents.WORLD
+    attacked_agents.WORLD.clear()
+    separate = _attack("obedient", "--sample", "3", "--isolation", "process")
+    assert not attacked_agents.WORLD
+    assert (separate[0], _share(separate[1].success)) == (one[0], _share(one[1].success))
+
+
 def test_an_agent_that_obeys_korean() -> None:
     """Only the Korean texts succeed."""
     languages = [option for name in ("en", "ko", "ja", "zh") for option in ("--language", name)]
@@ -288,7 +298,7 @@ def test_a_dry_run_of_a_stored_run_knows_every_attack() -> None:
 def test_an_agent_whose_tools_nobody_reaches_is_refused_at_once() -> None:
     """A program runs its tools itself. It is refused with a reason, also by a dry run, and is never started."""
     Path("agent.py").write_text("open('started', 'w').close()")
-    for more in ((), ("--dry-run",)):
+    for more in ((), ("--dry-run",), ("--isolation", "process")):
         done = fairtrial("attack", "bank.evalset.json", "--agent", "process:python agent.py", *more)
         assert (done.code, "cannot be changed: a program runs its tools itself" in done.err) == (2, True)
     assert not Path("started").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -220,10 +221,33 @@ def test_an_agent_is_run_in_degraded_environments(folder: Path, monkeypatch: pyt
     assert "1 inert mutant not in the score" in done.err
 
 
+def test_degraded_conversations_have_a_process_each(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So does the conversation in which nothing is degraded. None is in the process of the command."""
+    log = folder / "processes.log"
+    noting = f"import os\n{AGENT}".replace(
+        "    found = call", f"    print(os.getpid(), file=open({str(log)!r}, 'a'))\n    found = call"
+    )
+    (folder / "degraded_shop.py").write_text(noting)
+    monkeypatch.syspath_prepend(folder)
+    options = ("mutate", "shop.evalset.json", "--agent", "degraded_shop:reply", "--json", "-")
+    done = fairtrial(*options, "--isolation", "process")
+    assert {row["operator"]: row["overall"]["caught"] for row in done.json["operators"]} == {
+        "tool_removed": 1,
+        "tool_fails": 1,
+        "results_truncated": 1,
+    }
+    found = log.read_text().split()
+    assert len(set(found)) == len(found) > 3
+    assert str(os.getpid()) not in found
+
+
 def test_options_that_do_not_fit_an_agent_are_refused(folder: Path) -> None:
     """An agent makes its own conversations, and only an agent has a time limit."""
     assert "takes neither --from-run" in fairtrial("mutate", "--agent", "a:b", "--from-run", "1").err
     assert "needs --agent TARGET" in fairtrial("mutate", "shop.evalset.json", "--reply-timeout", "1").err
+    done = fairtrial("mutate", "shop.evalset.json", "--isolation", "case", "--requests-per-second", "3")
+    assert (done.code, done.out) == (2, "")
+    assert "--isolation, --requests-per-second: is about an agent, and needs --agent TARGET" in done.err
     assert folder
 
 

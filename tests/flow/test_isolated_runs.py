@@ -241,6 +241,37 @@ def test_a_process_that_an_agent_leaves_behind_does_not_keep_the_output_open(tmp
     assert done.returncode == 0, done.stdout
 
 
+FORKS = '''
+import os, time
+
+
+def forks(text: str) -> str:
+    """End without a reply, and leave a copy of the process behind in a session of its own."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        time.sleep(300)
+    open(text, "w").write(str(child))
+    os._exit(7)
+'''
+
+
+def test_a_copy_of_the_process_does_not_keep_the_conversation(tmp_path: Path) -> None:
+    """It holds the pipe of the reports open, whose process has ended all the same."""
+    Path("forking_shop.py").write_text(FORKS, encoding="utf-8")
+    place = tmp_path / "child.pid"
+    write("own.evalset.json", eval_set(case("one", "ok", query=str(place))))
+    try:
+        run = fairtrial.evaluate(
+            "own.evalset.json", "forking_shop:forks", holding=Holding("process"), reply_timeout=60.0
+        )
+    finally:
+        os.kill(int(place.read_text()), signal.SIGKILL)
+    failure = run.cases[0].failure
+    assert failure is not None
+    assert failure.cause == "the process of the agent ended with the exit code 7, before it replied"
+
+
 def test_a_process_that_leaves_the_group_ends_with_the_folder(tmp_path: Path) -> None:
     """It is known by its home."""
     Path("leaving_shop.py").write_text(LEAVES_A_CHILD, encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -38,6 +39,28 @@ def test_the_ini_file_states_every_option(pytester: pytest.Pytester) -> None:
     assert not (pytester.path / ".fairtrial").exists()
     session(pytester, "--fairtrial-attempts", "1", "--fairtrial-only", "good").assert_outcomes(passed=1)
     assert calls(pytester) == ["better", "better", "good"]
+
+
+def test_cases_have_a_process_each(pytester: pytest.Pytester) -> None:
+    """Without the option, all cases are in the process of pytest."""
+    prepare(pytester, "good", "better")
+    pytester.makepyfile(MARKED.format(more=""))
+    for options, processes in (((), 1), (("--fairtrial-isolation", "process"), 2)):
+        log = pytester.path / "calls.log"
+        log.unlink(missing_ok=True)
+        session(pytester, *options).assert_outcomes(passed=2)
+        found = {int(line.split()[1]) for line in log.read_text().splitlines()}
+        assert len(found) == processes
+        assert (os.getpid() in found) == (not options)
+
+
+def test_a_wrong_isolation_fails_in_words(pytester: pytest.Pytester) -> None:
+    """The words that it may hold stand in the failure."""
+    prepare(pytester, "good")
+    pytester.makepyfile(MARKED.format(more=""))
+    result = session(pytester, "--fairtrial-isolation", "thread")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*isolation must be made of process, case, folder; got 'thread'*"])
 
 
 def test_a_config_applies_to_every_mark(pytester: pytest.Pytester) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any, TypeVar
 
 from fairtrial.agents.plain import as_text
@@ -145,7 +146,9 @@ def observe_method(owner: type, name: str, make: Callable[[C], C]) -> None:
     original = vars(owner).get(name)
     if original is None or hasattr(original, _OBSERVED):
         return
-    observed = make(original)
+    # A wrapper of an instrumentation claims to be a function, and finds its instance only if the class looks it up.
+    is_wrapper = type(original) not in (FunctionType, classmethod, staticmethod)
+    observed = make(getattr(owner, name) if is_wrapper else original)
     setattr(observed, _OBSERVED, original)
     setattr(owner, name, observed)
 

@@ -28,7 +28,7 @@ from fairtrial.judge.judges import Judges
 from fairtrial.loading.repository import ci_job, commit_of_folder
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import PairedRecordings, PlannedCases
-from fairtrial.protocols import Agent
+from fairtrial.protocols import Agent, RefusesEnvironment
 from fairtrial.recording import OwnProcesses
 from fairtrial.recording.holding import DIRECT, Holding
 from fairtrial.recording.isolation.isolation_checks import isolate
@@ -119,12 +119,13 @@ def plan_run(
         **({"diagnose": run.diagnose} if run.diagnose else {}),
         **({} if run.holding == DIRECT else {"holding": run.holding.arguments}),
     }
+    refusal = target.refuses_environment if isinstance(target, RefusesEnvironment) else ""
     signatures = {"agent": signature(target), **user_signatures, **tool_signatures}
     info = run_info("run", arguments, notes, loaded_sets, signatures, attempt_choices)
     return Plan(
         info,
         tuple(cases),
-        agent=isolate(agent, run.record, run.holding) if run.holding.has_processes else target,
+        agent=isolate(agent, run.record, run.holding, refusal) if run.holding.has_processes else target,
         attempts=most_attempts,
         concurrency=run.concurrency,
         reply_timeout=run.reply_timeout,

@@ -15,6 +15,7 @@ from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
+from fairtrial.cli.options.holding_flags import unordered_holding_options
 from fairtrial.cli.options.judge_flags import judge_options, make_judges
 from fairtrial.cli.options.project_flags import project_options
 from fairtrial.cli.options.resumption import earlier_run, read_arguments
@@ -71,6 +72,7 @@ _LIMITS = (
 @project_options
 @under("Agent", click.option("--agent", metavar="TARGET", help="The agent, as in `fairtrial run`."), flags.attempts)
 @under("Agent", flags.reply_timeout, rare=True)
+@unordered_holding_options
 @under("Input", flags.columns)
 @under("Input", click.option("--from-run", metavar="RUN", help="An unattacked run of the same cases in the store."))
 @under("Attacks", *_CHOICES)
@@ -86,6 +88,7 @@ def attack(
     agent: str | None,
     attempts: api.AttemptOptions | None,
     reply_timeout: float | None,
+    holding: api.Holding,
     columns: dict[str, str],
     from_run: str | None,
     goals_file: Path | None,
@@ -115,6 +118,7 @@ def attack(
         return exit_codes.OK
     choice = _choice(options, goals_file)
     arguments = common.run_arguments(evalset, agent, columns, reply_timeout)
+    arguments |= {"holding": holding.arguments or None}
     earlier = earlier_run(common.store, resume, "attack") if resume else None
     if earlier:
         arguments = read_arguments(earlier, arguments)
@@ -132,7 +136,11 @@ def attack(
     reading_options = {name: arguments[name] for name in option_names if arguments[name] is not None}
     reading = api.ReadOptions(columns=arguments["columns"] or {}, **reading_options)
     running = api.RunOptions(
-        attempts or api.AttemptOptions(), common.concurrency, reply_timeout=arguments["reply_timeout"], judges=judges
+        attempts or api.AttemptOptions(),
+        common.concurrency,
+        reply_timeout=arguments["reply_timeout"],
+        judges=judges,
+        holding=api.Holding(**(arguments["holding"] or {})),
     )
     with common.output.only_report_on_stdout():
         plan = common.choose(

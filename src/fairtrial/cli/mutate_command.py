@@ -15,6 +15,7 @@ from fairtrial.cli.console import console, echo, reader_may_leave
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
+from fairtrial.cli.options.holding_flags import unordered_holding_options
 from fairtrial.cli.options.judge_flags import judge_options, make_judges
 from fairtrial.cli.options.resumption import earlier_run, read_arguments
 from fairtrial.cli.outputs.mutation_outputs import write_mutation_files
@@ -37,6 +38,7 @@ _STDOUT = Path("-")
     help="Run this agent degraded instead: its tools fail, or their results get worse.",
 )
 @flags.reply_timeout
+@unordered_holding_options
 @click.option("--resume", metavar="RUN", help="Continue an interrupted run with its own arguments.")
 @click.option(
     "--config",
@@ -72,6 +74,7 @@ def mutate(
     from_run: str | None,
     agent: str | None,
     reply_timeout: float | None,
+    holding: api.Holding,
     resume: str | None,
     config: Path | None,
     operator: tuple[str, ...],
@@ -123,6 +126,7 @@ def mutate(
         "lenient": lenient or None,
         "allow_code": allow_code or None,
         "reply_timeout": reply_timeout,
+        "holding": holding.arguments or None,
     }
     if earlier:
         arguments = read_arguments(earlier, arguments)
@@ -186,7 +190,12 @@ def _plan(
         allow_code=bool(arguments["allow_code"]),
         thresholds=arguments["thresholds"] or {},
     )
-    run = api.RunOptions(concurrency=concurrency, reply_timeout=arguments["reply_timeout"], judges=judges)
+    run = api.RunOptions(
+        concurrency=concurrency,
+        reply_timeout=arguments["reply_timeout"],
+        judges=judges,
+        holding=api.Holding(**(arguments["holding"] or {})),
+    )
     if paths and api.is_skill_run(paths, agent):
         raise UsageError(
             f"{paths[0]}: is a skill; leave its parts out: fairtrial run SKILL --agent {agent} --drop sections"
@@ -197,6 +206,9 @@ def _plan(
         return api.plan_degradation(paths, agent, config, options, reading, run)
     if arguments["reply_timeout"] is not None:
         raise UsageError("--reply-timeout limits an agent, and needs --agent TARGET")
+    if arguments["holding"]:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in arguments["holding"])
+        raise UsageError(f"{names}: is about an agent, and needs --agent TARGET")
     return api.plan_mutation(paths or None, config, options, reading, run)
 
 

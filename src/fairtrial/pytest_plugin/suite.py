@@ -15,7 +15,7 @@ from fairtrial.pytest_plugin.case_sources import CASE_KEY, FIXTURE, MARK, CaseSo
 from fairtrial.pytest_plugin.plugin_options import option_value
 
 if TYPE_CHECKING:
-    from fairtrial.api import Judges, Run
+    from fairtrial.api import Holding, Judges, Run
     from fairtrial.records.attempt_rule import AttemptRule
     from fairtrial.records.result import CaseResult
     from fairtrial.records.trace import Trace
@@ -76,6 +76,17 @@ class Suite:
             self._judges = api.Judges(model=option_value(self._config, "judge-model"), models=models)
         return self._judges
 
+    def _holding(self) -> Holding:
+        """Return how conversations are held. Workers divide the rate of messages among them."""
+        from fairtrial import api
+
+        rate = option_value(self._config, "requests-per-second")
+        return api.Holding(
+            option_value(self._config, "isolation") or "",
+            requests_per_second=None if rate is None else rate / self.worker.get("workercount", 1),
+            conversation_timeout=option_value(self._config, "conversation-timeout"),
+        )
+
     def find_results(self, item: pytest.Item, case: TestedCase, agent: Any) -> list[CaseResult]:
         """Return the attempts at a case. The first test of a group runs the cases of all its tests in this process."""
         place = (case.group, case.position)
@@ -116,7 +127,9 @@ class Suite:
             options = api.RunOptions(concurrency=concurrency, judges=self.judges)
             plan = api.plan_score(list(source.recorded), list(source.paths) or None, source.config, run=options)
         else:
-            options = api.RunOptions(source.attempts, concurrency, 1, source.reply_timeout, self.judges)
+            options = api.RunOptions(
+                source.attempts, concurrency, 1, source.reply_timeout, self.judges, holding=self._holding()
+            )
             plan = api.plan_run(list(source.paths), agent, source.config, run=options)
         run = api.execute(api.find_part(plan, group, positions), store=self._part_store)
         self._runs.setdefault(group, []).append(run)

@@ -26,6 +26,7 @@ from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Message, Step, Thought, ToolCall, ToolResult, Usage
+from fairtrial.system.child_processes import exit_code, kill_group, read_while_running
 from fairtrial.text.display import shorten
 
 _KEYS = ("thought", "message", "tool_call", "tool_result", "reply", "usage", "model", "instructions", "tools", "state")
@@ -62,9 +63,15 @@ class ProcessAgent:
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[ProcessSession]:  # noqa: ARG002
-        """Start the program. Its input is closed at the end, and a program that does not stop then is killed."""
+        """Start the program. Its input is closed at the end, and it is killed with its children a second later."""
         process = await asyncio.create_subprocess_exec(
-            *self.command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=_LONGEST_LINE, env=os.environ | child_variables()
+            *self.command,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            limit=_LONGEST_LINE,
+            env=os.environ | child_variables(),
+            start_new_session=True,
         )
         state = copy.deepcopy(case.session_input.state) if case.session_input else {}
         errors = _ErrorOutput(process)
@@ -78,12 +85,8 @@ class ProcessAgent:
 async def _end(process: Process) -> None:
     assert process.stdin is not None  # noqa: S101  (it is a pipe)
     process.stdin.close()
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), _END_SECONDS)
-        return
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()
-    await process.wait()
+    await exit_code(process, _END_SECONDS)
+    await kill_group(process)
 
 
 class _ErrorOutput:
@@ -142,15 +145,16 @@ class ProcessSession:
     async def _line(self) -> dict[str, Any]:
         """Return the next line. Raises AgentError if the program ends, reports an error, or writes anything else."""
         assert self._process.stdout is not None  # noqa: S101  (it is a pipe)
-        line = b"\n"
-        while line.strip() == b"" and line:
+        line: bytes | None = b"\n"
+        while line and not line.strip():
             try:
-                line = await self._process.stdout.readline()
+                line = await read_while_running(self._process, self._process.stdout.readline)
             except ValueError:
                 raise AgentError(f"the program wrote a line of more than {_LONGEST_LINE:,} bytes") from None
         if not line:
-            code = await self._process.wait()
-            raise AgentError(f"the program ended with the code {code}: {await self._errors.text()}".rstrip(": "))
+            code = await exit_code(self._process, _END_SECONDS)
+            how = "closed its output" if code is None else f"ended with the code {code}"
+            raise AgentError(f"the program {how}: {await self._errors.text()}".rstrip(": "))
         try:
             answer = msgspec.json.decode(line)
         except (ValueError, RecursionError):

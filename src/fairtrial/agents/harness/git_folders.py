@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fairtrial.errors import UsageError
 from fairtrial.records.state_delta import GitState
+from fairtrial.system.child_processes import exit_code, kill_group
 from fairtrial.text.display import shorten, visible_line
 from fairtrial.text.redaction.redact import without_secrets
 
@@ -101,7 +102,13 @@ async def read_git_state(
 async def _ask_git(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> list[str] | None:
     try:
         process = await asyncio.create_subprocess_exec(
-            *command, cwd=folder, env=dict(environment), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+            *command,
+            cwd=folder,
+            env=dict(environment),
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            start_new_session=True,
         )
     except OSError:
         return None
@@ -111,9 +118,9 @@ async def _ask_git(command: Sequence[str], folder: Path, environment: Mapping[st
             answer = await process.stdout.read(_LARGEST_ANSWER)
             while await process.stdout.read(65536):
                 pass
-            code = await process.wait()
+            code = await exit_code(process, _SECONDS)
     except TimeoutError:
-        process.kill()
-        await process.wait()
-        return None
+        code = None
+    finally:
+        await kill_group(process)
     return answer.decode(errors="replace").splitlines() if code == 0 else None

@@ -45,6 +45,7 @@ from fairtrial.records.reply import Reply
 from fairtrial.records.state_delta import FileChange, StateDelta
 from fairtrial.records.trace import About, AgentDetails, Message
 from fairtrial.records.workspace import Workspace
+from fairtrial.system.child_processes import exit_code
 from fairtrial.text.display import shorten
 from fairtrial.text.redaction.redact import without_secrets
 
@@ -55,6 +56,7 @@ _KEPT_OUTPUT = 2**20
 _KEPT_ERRORS = 2000
 _LONGEST_CAUSE = 300
 _NO_REPLY = "no reply within"
+_REMOVAL_SECONDS = 60.0
 DEFAULT_SECONDS = 600.0
 
 
@@ -291,7 +293,7 @@ class HarnessSession:
         await end_group(process, self._home)
         if words := removal_of_container(self._agent.sandbox, self._home):
             removal = await asyncio.create_subprocess_exec(*words, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
-            await removal.wait()
+            await exit_code(removal, _REMOVAL_SECONDS)
 
 
 class _TooMuchOutputError(Exception):

@@ -18,12 +18,6 @@ _ISOLATION = click.option(
     help="A fresh process for each conversation (process) or each case (case). folder: also an empty working directory "
     "and HOME.",
 )
-_SHUFFLE = click.option(
-    "--shuffle",
-    type=int,
-    metavar="SEED",
-    help="An order of the cases for each attempt. The run names the cases whose result depends on it.",
-)
 _RATE = click.option(
     "--requests-per-second",
     type=click.FloatRange(0, min_open=True),
@@ -36,21 +30,36 @@ _TIMEOUT = click.option(
     metavar="SECONDS",
     help="The longest time for all replies of a conversation together.",
 )
+_SHUFFLE = under(
+    "Agent",
+    click.option(
+        "--shuffle",
+        type=int,
+        metavar="SEED",
+        help="An order of the cases for each attempt. The run names the cases whose result depends on it.",
+    ),
+    rare=True,
+)
 
 
 def holding_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options. The command receives them as `holding`, which is None if none of them is given."""
+    """Add the options. The command receives them as `holding`."""
+    return flags.with_options(unordered_holding_options(command), _SHUFFLE)
+
+
+def unordered_holding_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options, but for that of the order. The command receives them as `holding`."""
 
     @functools.wraps(command)
     def call_with_holding(
         *args: Any,
         isolation: str | None,
-        shuffle: int | None,
         requests_per_second: float | None,
         conversation_timeout: float | None,
+        shuffle: int | None = None,
         **more_options: Any,
     ) -> Any:
         holding = api.Holding(isolation or "", shuffle, requests_per_second, conversation_timeout)
         return command(*args, holding=holding, **more_options)
 
-    return flags.with_options(call_with_holding, under("Agent", _ISOLATION, _SHUFFLE, _RATE, _TIMEOUT, rare=True))
+    return flags.with_options(call_with_holding, under("Agent", _ISOLATION, _RATE, _TIMEOUT, rare=True))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
+from fairtrial.system.child_processes import exit_code, kill_group
 
 TIMEOUT = 30.0
 """The longest time that the code may take for a case, in seconds."""
@@ -81,21 +81,11 @@ class InlineMetric:
                 process.stdin.close()
                 if answer := await process.stdout.readline():
                     return answer
-                exit_code = await process.wait()
-                raise MetricError(f"{self.name} ended its process with exit code {exit_code} before it had a score")
+                code = await exit_code(process, self.timeout)
+                raise MetricError(f"{self.name} ended its process with exit code {code} before it had a score")
         except TimeoutError:
             raise MetricError(f"{self.name} took longer than {self.timeout:g} s, and was stopped") from None
         except ValueError:
             raise MetricError(f"{self.name} gave an answer that is too long") from None
         finally:
-            _end(process)
-            await process.wait()
-
-
-def _end(process: asyncio.subprocess.Process) -> None:
-    """End a process with the processes that it started."""
-    with contextlib.suppress(ProcessLookupError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+            await kill_group(process)

@@ -50,6 +50,7 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.state_delta import StateDelta
 from fairtrial.records.trace import About, Invocation, Part
+from fairtrial.system.child_processes import exit_code, read_while_running
 from fairtrial.text.display import shorten
 
 _LARGEST_FRAME = 2**30
@@ -68,8 +69,9 @@ class IsolatedAgents:
     with its last.
     """
 
-    def __init__(self, target: str, record: str, holding: Holding) -> None:
+    def __init__(self, target: str, record: str, holding: Holding, refuses_environment: str) -> None:
         self._arguments = (target, record)
+        self.refuses_environment = refuses_environment
         self._holding = holding
         self._remaining: Counter[tuple[int, int]] = Counter()
         self._processes: dict[tuple[int, int], AgentProcess] = {}
@@ -201,13 +203,12 @@ class AgentProcess:
 
     async def _read(self, process: Process) -> None:
         """Hand every frame to the session that it is for, until the process ends."""
-        assert process.stdout is not None  # noqa: S101  (it is a pipe)
         try:
-            while True:
-                (size,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
-                if size > _LARGEST_FRAME:
+            while head := await _read_bytes(process, LENGTH.size):
+                (size,) = LENGTH.unpack(head)
+                if size > _LARGEST_FRAME or (frame := await _read_bytes(process, size)) is None:
                     break
-                report = read_report(await process.stdout.readexactly(size))
+                report = read_report(frame)
                 if report.session in self._queues:
                     self._queues[report.session].put_nowait(report)
         except (asyncio.IncompleteReadError, ValueError):
@@ -238,11 +239,10 @@ class AgentProcess:
 
     async def _exit_code(self, process: Process) -> int | None:
         """Return the exit code of a process that reports nothing more. None if it was still running, and is killed."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_END_SECONDS):
-                return await process.wait()
-        await end_group(process, self._home)
-        return None
+        code = await exit_code(process, _END_SECONDS)
+        if code is None:
+            await end_group(process, self._home)
+        return code
 
     @property
     def _home(self) -> Path | None:
@@ -261,9 +261,7 @@ class AgentProcess:
         if process is not None:
             if process.stdin is not None:
                 process.stdin.close()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_END_SECONDS):
-                    await process.wait()
+            await exit_code(process, _END_SECONDS)
             await end_group(process, self._home)
         if self._reader is not None:
             self._reader.cancel()
@@ -271,6 +269,13 @@ class AgentProcess:
         await self._errors.aclose()
         if self._folder is not None:
             remove_folder(self._folder)
+
+
+async def _read_bytes(process: Process, size: int) -> bytes | None:
+    """Return so many bytes of the output of a process, or None if it has ended. A child may keep the output open."""
+    assert process.stdout is not None  # noqa: S101  (it is a pipe)
+    output = process.stdout
+    return await read_while_running(process, lambda: output.readexactly(size))
 
 
 class IsolatedSession:

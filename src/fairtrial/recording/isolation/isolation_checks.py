@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from fairtrial.recording import OwnProcesses
 
 
-def isolate(agent: object, record: str, holding: Holding) -> OwnProcesses:
-    """Return an agent in processes of its own. Raises UsageError if that does not separate its conversations."""
+def isolate(agent: object, record: str, holding: Holding, refuses_environment: str) -> OwnProcesses:
+    """Return an agent in processes of its own. Raises UsageError if that does not separate its conversations.
+
+    `refuses_environment` says why no environment can be used with the agent. It is empty if one can.
+    """
     from fairtrial.recording.isolation.isolated_agent import IsolatedAgents
 
     try:
@@ -23,7 +26,7 @@ def isolate(agent: object, record: str, holding: Holding) -> OwnProcesses:
     except UsageError as error:
         option = "isolation" if holding.shuffle is None else "shuffle"
         raise UsageError(f"{spell(option)}: {error}") from None
-    return IsolatedAgents(target, record, holding)
+    return IsolatedAgents(target, record, holding, refuses_environment)
 
 
 def importable_target(agent: object) -> str:
