@@ -226,6 +226,7 @@ from fairtrial.reports.numbers import rate as rate
 from fairtrial.reports.report_table import REPORTS as REPORTS
 from fairtrial.reports.report_table import Report as Report
 from fairtrial.reports.report_table import ReportOptions as ReportOptions
+from fairtrial.reports.translated import translate as translate
 from fairtrial.reports.value.selection_report import print_traces as print_traces
 from fairtrial.reports.value.selection_report import selection_document as selection_document
 from fairtrial.reports.viewer_page import viewer_page as viewer_page

@@ -43,9 +43,9 @@ def _console_class() -> type[Console]:
 
         def print(self, *objects: Any, **options: Any) -> None:
             """Print the texts of this package in the language of the terminal."""
-            from fairtrial.reports.translated import translate
+            from fairtrial import api
 
-            super().print(*map(translate, objects), **options)
+            super().print(*map(api.translate, objects), **options)
 
     return RaisingConsole
 
