@@ -113,6 +113,8 @@ def test_claims_on_a_run_are_about_the_skill() -> None:
     run()
     (cases, *_) = fairtrial("compare", run_id, report()["run"]["id"], "--json", "-").json["rows"]
     assert (cases["cases"], cases["difference"]) == (3, 0)
+    rows = fairtrial("history", "--json", "-").json["rows"]
+    assert [(row["cases"], row["value"]["value"]) for row in rows] == [(3, 1), (3, 1)]
 
 
 @pytest.mark.usefixtures("folder")

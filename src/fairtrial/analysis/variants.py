@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fairtrial.analysis.measured_run import MeasuredRun
 from fairtrial.errors import UsageError
+from fairtrial.records.run import RunInfo
 
 SIGN = "@"
 """The sign between an eval set, or a run, and the name of a variant: `csv-report@without`."""
@@ -24,10 +25,15 @@ def variants_in(run: MeasuredRun) -> list[str]:
     return list(dict.fromkeys(name for _, sign, name in names if sign))
 
 
-def decided_part(run: MeasuredRun) -> MeasuredRun:
-    """Return the part of a run that its verdict is about. Variants that only serve a comparison are left out."""
-    has_baselines = bool(run.info.attempt_rules.baselines) and len(variants_in(run)) > 1
-    return select_variant(run, WITH) if has_baselines else run
+def decided_part(run: MeasuredRun, info: RunInfo | None = None) -> MeasuredRun:
+    """Return the part of a run that its verdict is about. Variants that only serve a comparison are left out.
+
+    It has the id of the run with the variant, or keeps `info`.
+    """
+    if not run.info.attempt_rules.baselines or len(variants_in(run)) < 2:
+        return run
+    part = select_variant(run, WITH)
+    return part if info is None else with_fields(part, info=info)
 
 
 def own_base(run: MeasuredRun) -> MeasuredRun | None:

@@ -135,7 +135,7 @@ class RunProgress:
 
         store, info = self._store, self._info
         cases, results, recordings = store.cases(info.id), store.results(info.id), store.recordings(info.id)
-        return variant_notes(measure_stored(store, info), cases, results, recordings)
+        return variant_notes(measure_stored(store, info, whole=True), cases, results, recordings)
 
     def _summarize(self, ballots: Mapping[str, Ballot]) -> Summary:
         """Return the numbers of the run over all its results. Raises StoreError if a result cannot be read."""

@@ -88,7 +88,7 @@ def is_export(path: Path) -> bool:
 
 def _make_measured(run: RunSource, store: str, *, valid_only: bool) -> MeasuredRun:
     if isinstance(run, Run):
-        own = run.measured(valid_only=valid_only)
+        own = run.measured(valid_only=valid_only, whole=True)
         own.calibrations = {calibration.criterion: calibration for calibration in run.calibrations}
         own.labelled = run.labelled_outcomes()
         return own
@@ -98,7 +98,7 @@ def _make_measured(run: RunSource, store: str, *, valid_only: bool) -> MeasuredR
         return _measure_file(Path(run), valid_only=valid_only)
     with closing(open_store(store, create=False)) as run_store:
         info = run_store.run(str(run))
-        own = measure_stored(run_store, info, valid_only=valid_only)
+        own = measure_stored(run_store, info, valid_only=valid_only, whole=True)
         summary = run_store.summary(info.id)
         states = [] if summary is None else list(calibrations(run_store, info, summary))
         own.labelled = labelled_outcomes(run_store, info, states)

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.analysis.measured_run import Measure, MeasuredRun, measure_run
 from fairtrial.analysis.sequential import WaveTable, take_waves
+from fairtrial.analysis.variants import decided_part
 from fairtrial.api.run_parts.stored_attempts import StoredAttempts, StoredResults
 from fairtrial.errors import RunNotPassedError
 from fairtrial.records.attack_report import AttackReport
@@ -217,9 +218,9 @@ class Run:
         """Its attempts with the findings of their scoring."""
         return StoredAttempts(self._store, self.info.id)
 
-    def measured(self, *, valid_only: bool = False) -> MeasuredRun:
-        """Return the numbers of its attempts, case by case."""
-        return measure_stored(self._store, self.info, valid_only=valid_only)
+    def measured(self, *, valid_only: bool = False, whole: bool = False) -> MeasuredRun:
+        """Return the numbers of its attempts, case by case. With `whole`, all variants of a skill count."""
+        return measure_stored(self._store, self.info, valid_only=valid_only, whole=whole)
 
     def flaky_causes(self, positions: Collection[int]) -> Mapping[int, Cause]:
         """Return who makes the attempts of flaky cases differ, by the positions of the cases."""
@@ -354,11 +355,10 @@ def clustered(summary: Summary, store: Store, info: RunInfo) -> Summary:
     return with_clustered_intervals(summary, every, valid)
 
 
-def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False) -> MeasuredRun:
+def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False, whole: bool = False) -> MeasuredRun:
     """Return the numbers of a run of a store, case by case.
 
-    Only attempts without a score, and those of recordings, are decoded.
-
+    Only attempts without a score, and those of recordings, are decoded. With `whole`, all variants of a skill count.
     Of a data set, the store holds only attempts that did not pass. Its numbers are those of its folder.
     """
     if (folder := info.config.get("dataset", {}).get("folder")) is not None:
@@ -366,7 +366,8 @@ def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False) -> 
 
         return measure_folder(folder, valid_only=valid_only)
     rows, terms = store.attempt_rows(info.id, sampled=info.kind == "score"), store.criterion_terms(info.id)
-    return measure_run(info, store.case_keys(info.id), rows, terms, valid_only=valid_only)
+    own = measure_run(info, store.case_keys(info.id), rows, terms, valid_only=valid_only)
+    return own if whole else decided_part(own, info)
 
 
 def open_run(run_id: str, *, store: str | None = None) -> Run:

@@ -74,7 +74,7 @@ HARNESSES: dict[str, Harness] = {
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"),
             ("IS_SANDBOX=1",),  # root may skip permissions in a sandbox only
             ("--max-budget-usd", COST),
-            "2.1.100",
+            "2.1.50",
         ),
         Harness(
             "codex",
