@@ -21,11 +21,14 @@ import measuring
 from msgspec.structs import replace
 from repeated_run import RepeatedRun
 
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
+
+from finished import FinishedRun
+from judged_pages import judged_run
+
 from fairtrial import api
 from fairtrial.records.ballot import Ballot, SentPrompt
 from fairtrial.reports.html import write_pages
-from finished import FinishedRun
-from judged_pages import judged_run
 
 _DIALOGUES = Path(__file__).parents[2] / "shared" / "data" / "tau-bench" / "gpt-4o-airline.json"
 _FEW, _MANY = 1000, 10_000
@@ -36,7 +39,7 @@ _JUDGED = "judged"
 def main(peer: str) -> None:
     """Print the sizes. The peer has none of these reports."""
     del peer
-    judged = measuring.run([measuring.OURS, __file__, _JUDGED, 200]).said
+    judged = measuring.run([measuring.OURS, __file__, _JUDGED, "200"]).said
     measuring.heading(f"report of 200 judged cases, {judged['ballots']:,.0f} ballots")
     measuring.target("HTML: CPU", judged["seconds"], "s", at_most=8)
     measuring.line("  size", f"{judged['bytes'] / 1e6:.1f} MB")
