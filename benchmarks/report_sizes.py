@@ -23,12 +23,11 @@ from repeated_run import RepeatedRun
 
 sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
 
-from finished import FinishedRun
-from judged_pages import judged_run
-
 from fairtrial import api
 from fairtrial.records.ballot import Ballot, SentPrompt
 from fairtrial.reports.html import write_pages
+from finished import FinishedRun
+from judged_pages import judged_run
 
 _DIALOGUES = Path(__file__).parents[2] / "shared" / "data" / "tau-bench" / "gpt-4o-airline.json"
 _FEW, _MANY = 1000, 10_000
