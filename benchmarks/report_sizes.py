@@ -1,5 +1,7 @@
 """How large are the reports of 10,000 attempts of tau-bench's size, and how much memory do they take?
 
+And how long does the report of 200 judged cases take, whose prompts hold the conversation again?
+
 The dialogues of tau-bench lie beside the project. They are repeated with their words in another order, so that
 compression cannot find them again.
 """
@@ -7,24 +9,39 @@ compression cannot find them again.
 from __future__ import annotations
 
 import json
+import random
 import sys
 import tempfile
+import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import measuring
+from msgspec.structs import replace
 from repeated_run import RepeatedRun
 
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
+
 from fairtrial import api
+from fairtrial.records.ballot import Ballot, SentPrompt
+from fairtrial.reports.html import write_pages
+from finished import FinishedRun
+from judged_pages import judged_run
 
 _DIALOGUES = Path(__file__).parents[2] / "shared" / "data" / "tau-bench" / "gpt-4o-airline.json"
 _FEW, _MANY = 1000, 10_000
 _KILOBYTE = 1000
+_JUDGED = "judged"
 
 
 def main(peer: str) -> None:
     """Print the sizes. The peer has none of these reports."""
     del peer
+    judged = measuring.run([measuring.OURS, __file__, _JUDGED, "200"]).said
+    measuring.heading(f"report of 200 judged cases, {judged['ballots']:,.0f} ballots")
+    measuring.target("HTML: CPU", judged["seconds"], "s", at_most=8)
+    measuring.line("  size", f"{judged['bytes'] / 1e6:.1f} MB")
     measuring.heading(f"reports of {_MANY:,} attempts of tau-bench's size")
     if not _DIALOGUES.exists():
         measuring.line("tau-bench", f"is not at {_DIALOGUES}")
@@ -41,6 +58,35 @@ def main(peer: str) -> None:
     )
 
 
+def _write_judged() -> dict[str, float]:
+    """Write the report of 200 cases with five judged criteria, of which 13 have 60 turns, and return what it took."""
+    long, short = judged_run(60, cases=13), judged_run(5, cases=200)
+    results = [*long.results, *(own for own in short.results if own.position >= len(long.results))]
+    expected = [*long.expectations, *(own for own in short.expectations if own.position >= len(long.results))]
+    recorded = [*long.recorded, *(own for own in short.recorded if own[0] >= len(long.results))]
+    ballots = {name: _with_conversation(name, own) for name, own in {**short.ballots, **long.ballots}.items()}
+    run = FinishedRun(long.info, results, expected, recorded, (), ballots)
+    began = time.process_time()
+    with tempfile.TemporaryFile() as stream:
+        write_pages(stream, [run])
+        return {"seconds": time.process_time() - began, "bytes": float(stream.tell()), "ballots": float(len(ballots))}
+
+
+def _with_conversation(name: str, ballot: Ballot) -> Ballot:
+    """Return a ballot whose prompt holds the conversation up to its turn, as prompts of judges do."""
+    criterion, case, turn = name.rsplit("-", 2)
+    texts = [_turn(int(case), own) for own in range(int(turn) + 1)]
+    prompt = SentPrompt("You are a judge.", f"Judge by {criterion}.\n{''.join(texts)}\nAnswer yes or no.")
+    return replace(ballot, prompts=(prompt,))
+
+
+@cache
+def _turn(case: int, turn: int) -> str:
+    chance = random.Random(1000 * case + turn)
+    words = ["".join(chance.choices("etaoinshrdlu", k=chance.randint(2, 9))) for _ in range(70)]
+    return f"User: {' '.join(words[:18])} A-{case}{turn} {words[0]}@example.com\nAgent: {' '.join(words[18:])}\n"
+
+
 def _report(name: str, attempts: int) -> dict[str, Any]:
     """Write a report in a process of its own, and return its size and what it took."""
     taken = measuring.run([measuring.OURS, __file__, name, attempts])
@@ -49,6 +95,9 @@ def _report(name: str, attempts: int) -> dict[str, Any]:
 
 def write(name: str, attempts: int) -> None:
     """Write a report, and print its size."""
+    if name == _JUDGED:
+        print(json.dumps(_write_judged()))
+        return
     run: Any = RepeatedRun(list(api.load_recordings(_DIALOGUES)), attempts)
     report = next(own for own in api.REPORTS if own.name == name)
     with tempfile.TemporaryDirectory() as folder:

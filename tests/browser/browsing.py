@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -138,7 +138,7 @@ _UNFOLD = """async () => {
 }"""
 
 
-def axe_problems(page: Any) -> list[tuple[object, ...]]:
+def axe_problems(page: Any, languages: Iterable[str] = LANGUAGES) -> list[tuple[object, ...]]:
     """Return the violations of WCAG 2.2 AA on a page, in both themes and five languages.
 
     A page that is wider than the window is a violation, too.
@@ -146,7 +146,7 @@ def axe_problems(page: Any) -> list[tuple[object, ...]]:
     problems: list[tuple[object, ...]] = []
     unfold(page)
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    for language in LANGUAGES:
+    for language in languages:
         for theme in ("light", "dark"):
             page.locator(".options select").nth(0).select_option(language)
             page.locator(".options select").nth(1).select_option(theme)

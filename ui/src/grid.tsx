@@ -277,7 +277,7 @@ function useGroupNames(sort: string): (key: SortKey) => string {
   const modes = useModes();
   const names = new Map(modes?.modes.map((mode) => [mode.number, mode.name]));
   return (key) => {
-    if (column === "mode") return key === null ? language.text("withoutMode") : (names.get(Number(key)) ?? String(key));
+    if (column === "mode") return key === null ? language.text("withoutMode") : reasonText(language, names.get(Number(key)) ?? String(key));
     if (key === null || key === "") return "–";
     if (typeof key === "number") return language.number(key);
     if (column === "reason") return reasonText(language, key);

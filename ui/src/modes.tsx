@@ -38,7 +38,7 @@ export function Lead({ modes, run }: { modes: ModesView | null; run: string }) {
         <Fragment key={place}>
           {place > 0 && (
             <a href={link({ query: { ...state.query, mode: String(worst.number) } })}>
-              <Name text={worst.name} />
+              <Name text={reasonText(language, worst.name)} />
             </a>
           )}
           {text}
@@ -110,7 +110,7 @@ function Mode({ mode, link: filter }: { mode: ModeView; link: string }) {
   return (
     <>
       <a href={filter} aria-current={state.query.mode === String(mode.number) ? "true" : undefined}>
-        <Name text={mode.name} />
+        <Name text={reasonText(language, mode.name)} />
       </a>{" "}
       {change && <span class="tag">{language.text(change)}</span>}
       {example && (
@@ -168,7 +168,7 @@ export function Decisive({ decisive }: { decisive: DecisiveView }) {
         <p class="muted">
           {language.text("mode")}:{" "}
           <a href={link({ page: "summary", query: { ...state.query, mode: String(mode.number) } })}>
-            <Name text={mode.name} />
+            <Name text={reasonText(language, mode.name)} />
           </a>
         </p>
       )}

@@ -68,7 +68,7 @@ def _is_informative(part: Score) -> bool:
 
 
 def _part(part: Score, outcome: Outcome) -> RenderableType:
-    label = f"{part.title}  " if part.title else ""
+    label = f"{say_sentence(part.title)}  " if part.title else ""
     value = with_unit(outcome.criterion, beside(part.value, outcome.threshold))
     value = value if part.applicable else say("not applicable")
     first_line = say_sentence(part.reason.partition("\n")[0])
