@@ -39,7 +39,7 @@ OTHERS_pydantic-ai := pydantic-ai-slim==2.66.0 pydantic-graph==2.66.0
 OTHERS_smolagents := smolagents==1.25.0
 OTHERS_strands := strands-agents==1.61.1
 OTHERS := $(patsubst OTHERS_%,%,$(filter OTHERS_%,$(.VARIABLES)))
-OF_OTHERS := $(foreach name,tutorials flow approvals structured_outputs groups_of_agents agents_in_tools,tests/agents/test_$(name).py)
+OF_OTHERS := $(foreach name,tutorials approvals structured_outputs groups_of_agents agents_in_tools,tests/agents/test_$(name).py)
 EVERY_KIND := $(filter-out %_agent.py,$(wildcard tests/agents/test_*.py))
 # Most of what is installed is never imported: what is, Python compiles at its first import, and keeps.
 unexport PYTHONDONTWRITEBYTECODE

@@ -225,7 +225,7 @@ def _read_speech(audio: Any) -> tuple[str, tuple[Part, ...]]:
     if not isinstance(audio, dict):
         return "", ()
     data, transcript = audio.get("data"), audio.get("transcript")
-    sound = ()
+    sound: tuple[Part, ...] = ()
     if isinstance(data, str) and data:
         kind = "wav" if data.startswith("UklGR") else "mpeg" if data.startswith(("SUQz", "//")) else "unknown"
         sound = (Part(f"audio/{kind}", data=data),)

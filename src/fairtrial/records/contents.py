@@ -133,28 +133,28 @@ def find_media(value: Json) -> Iterator[Part]:
 
     They are `data` beside a media type, as MCP, Anthropic and Gemini write them, and data URLs, as OpenAI does.
     """
-    found: list[Part] = []
+    media: list[Part] = []
 
     def take(part: Part) -> str:
-        found.append(part)
+        media.append(part)
         return ""
 
     _replace(value, take)
-    yield from found
+    yield from media
 
 
-def name_media(value: Json, shown: Sequence[Part]) -> Json:
-    """Return a value with the name of each of its media in place of its content. `shown` stand beside a prompt."""
-    return _replace(value, lambda part: name_part(part, shown))
+def name_media(value: Json, pictures: Sequence[Part]) -> Json:
+    """Return a value with the name of each of its media in place of its content. `pictures` stand beside a prompt."""
+    return _replace(value, lambda part: name_part(part, pictures))
 
 
-def name_part(part: Part, shown: Sequence[Part]) -> str:
-    """Return the name of a part, with its number among the shown parts if it is one of them."""
+def name_part(part: Part, pictures: Sequence[Part]) -> str:
+    """Return the name of a part, with its number if it is one of the pictures and sounds beside a prompt."""
     name = " ".join(filter(None, (part.mime_type or "file", part.name, part.uri)))
-    if part not in shown:
+    if part not in pictures:
         return f"[{name}, which is not shown here]"
     kind = "sound" if part.mime_type.startswith("audio/") else "picture"
-    return f"[{name}, which is {kind} {shown.index(part) + 1}]"
+    return f"[{name}, which is {kind} {pictures.index(part) + 1}]"
 
 
 def _replace(value: Json, take: Callable[[Part], str], depth: int = 0) -> Json:
