@@ -155,7 +155,7 @@ test-other-agents-%:
 	@echo '$(OTHERS_$*)' | cmp -s - .venv-others/$*/packages || { rm -rf .venv-others/$*; \
 	  $(OTHER_ENVIRONMENT)/bin/python $(PIP_INSTALL) --no-deps --target .venv-others/$* $(OTHERS_$*) && \
 	  echo '$(OTHERS_$*)' > .venv-others/$*/packages; }
-	PYTHONPATH=.venv-others/$* $(OTHER_ENVIRONMENT)/bin/python -m pytest $(NO_HANGS) -m agents \
+	PYTHONPATH=$(CURDIR)/.venv-others/$* $(OTHER_ENVIRONMENT)/bin/python -m pytest $(NO_HANGS) -m agents \
 	  tests/agents/test_$(subst -,_,$(OTHER_NAME))_agent.py $(OF_OTHERS)
 
 test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13 and with libraries of statistics
