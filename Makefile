@@ -12,15 +12,15 @@ TAU_BENCH := ../shared/data/tau-bench/gpt-4o-airline.json
 AGENTS := a2a agent-framework agno claude crewai langgraph llama-index mcp openai pydantic-ai smolagents strands
 AGENTS_a2a := a2a-sdk[http-server] uvicorn
 AGENTS_agent-framework := agent-framework-core opentelemetry-sdk opentelemetry-proto
-AGENTS_agno := agno
+AGENTS_agno := agno opentelemetry-sdk opentelemetry-proto openinference-instrumentation-agno
 AGENTS_claude := claude-agent-sdk
-AGENTS_crewai := crewai
-AGENTS_langgraph := langchain langgraph langgraph-cli[inmem]
-AGENTS_llama-index := llama-index-core
+AGENTS_crewai := crewai opentelemetry-sdk opentelemetry-proto openinference-instrumentation-crewai
+AGENTS_langgraph := langchain langgraph langgraph-cli[inmem] opentelemetry-sdk opentelemetry-proto openinference-instrumentation-langchain
+AGENTS_llama-index := llama-index-core opentelemetry-sdk opentelemetry-proto openinference-instrumentation-llama-index
 AGENTS_mcp := mcp
 AGENTS_openai := openai-agents opentelemetry-sdk opentelemetry-proto openinference-instrumentation-openai openinference-instrumentation-openai-agents
 AGENTS_pydantic-ai := pydantic-ai-slim opentelemetry-sdk opentelemetry-proto
-AGENTS_smolagents := smolagents
+AGENTS_smolagents := smolagents opentelemetry-sdk opentelemetry-proto openinference-instrumentation-smolagents
 AGENTS_strands := strands-agents opentelemetry-sdk opentelemetry-proto
 # The other of the two newest minor versions of each framework, or the release before if the one below is too old.
 # Its packages lie over those of the environment. A name may have a second set behind a plus sign.
@@ -39,7 +39,7 @@ OTHERS_pydantic-ai := pydantic-ai-slim==2.66.0 pydantic-graph==2.66.0
 OTHERS_smolagents := smolagents==1.25.0
 OTHERS_strands := strands-agents==1.61.1
 OTHERS := $(patsubst OTHERS_%,%,$(filter OTHERS_%,$(.VARIABLES)))
-OF_OTHERS := $(foreach name,tutorials flow approvals structured_outputs groups_of_agents agents_in_tools,tests/agents/test_$(name).py)
+OF_OTHERS := $(foreach name,tutorials approvals structured_outputs groups_of_agents agents_in_tools,tests/agents/test_$(name).py)
 EVERY_KIND := $(filter-out %_agent.py,$(wildcard tests/agents/test_*.py))
 # Most of what is installed is never imported: what is, Python compiles at its first import, and keeps.
 unexport PYTHONDONTWRITEBYTECODE
@@ -76,7 +76,7 @@ $(VENV)/.ready: $(VENV)/.demo
 $(PEER)/.ready: pyproject.toml constraints-peer.txt constraints-build.txt
 	$(PYTHON) -m venv $(PEER)
 	$(PEER)/bin/python $(PIP_INSTALL) -c constraints-peer.txt pip
-	$(PEER)/bin/python $(PIP_BUILD) -c constraints-peer.txt -e '.[words,adk]' --group agents --group oracles
+	$(PEER)/bin/python $(PIP_BUILD) -c constraints-peer.txt -e '.[words,adk,spans]' --group agents --group oracles
 	@touch $@
 
 $(VERTEX)/.ready: pyproject.toml constraints-vertex.txt constraints-build.txt
@@ -155,7 +155,7 @@ test-other-agents-%:
 	@echo '$(OTHERS_$*)' | cmp -s - .venv-others/$*/packages || { rm -rf .venv-others/$*; \
 	  $(OTHER_ENVIRONMENT)/bin/python $(PIP_INSTALL) --no-deps --target .venv-others/$* $(OTHERS_$*) && \
 	  echo '$(OTHERS_$*)' > .venv-others/$*/packages; }
-	PYTHONPATH=.venv-others/$* $(OTHER_ENVIRONMENT)/bin/python -m pytest $(NO_HANGS) -m agents \
+	PYTHONPATH=$(CURDIR)/.venv-others/$* $(OTHER_ENVIRONMENT)/bin/python -m pytest $(NO_HANGS) -m agents \
 	  tests/agents/test_$(subst -,_,$(OTHER_NAME))_agent.py $(OF_OTHERS)
 
 test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13 and with libraries of statistics

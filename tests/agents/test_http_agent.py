@@ -15,7 +15,7 @@ from fairtrial.agents import find_agent
 from fairtrial.agents.endpoints.endpoint_client import BODY, HEADERS, KEY
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
-from fairtrial.records.trace import Message, Thought, ToolCall, Usage
+from fairtrial.records.trace import Message, Part, Thought, ToolCall, Usage
 
 
 def answered(script: Script, *queries: str, **options: Any) -> Recording:
@@ -51,6 +51,18 @@ def test_calls_in_the_one_message_come_before_its_text() -> None:
     (invocation,) = answered(lambda _: completion(message), "Where is A-17?").trace.invocations
     assert invocation.steps == (Thought("I look it up."), ToolCall("get_order", {"order_id": "A-17"}, "c1"))
     assert invocation.reply == "Shipped."
+
+
+def test_a_spoken_reply_has_its_transcript_and_its_sound() -> None:
+    """The form is that of OpenAI's models that speak: the content is null."""
+    sound = "UklGRiQAAABXQVZFZm10IA=="
+    audio = {"id": "audio_1", "data": sound, "transcript": "It is shipped.", "expires_at": 1_800_000_000}
+    recording = answered(lambda _: completion({"role": "assistant", "content": None, "audio": audio}), "Where is A-17?")
+    (invocation,) = recording.trace.invocations
+    assert invocation.reply == "It is shipped."
+    assert invocation.final_response is not None
+    assert invocation.final_response.parts == (Part("audio/wav", data=sound),)
+    assert recording.trace.incomplete == ""
 
 
 def test_reported_ids_are_kept() -> None:

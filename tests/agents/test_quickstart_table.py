@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 from quickstarts import FEATURES, QUICKSTARTS, write_table
 
 HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "reference" / "agents.md"
+ROOT = HERE.parents[1]
+PAGE = ROOT / "docs" / "reference" / "agents.md"
+PACKAGES = {
+    "A2A SDK": ("a2a-sdk", "agents-a2a"),
+    "Google ADK": ("google-adk", "peer"),
+    "Microsoft Agent Framework": ("agent-framework-core", "agents-agent-framework"),
+    "Agno": ("agno", "agents-agno"),
+    "Claude Agent SDK": ("claude-agent-sdk", "agents-claude"),
+    "CrewAI": ("crewai", "agents-crewai"),
+    "Google Gen AI SDK": ("google-genai", "peer"),
+    "LangGraph": ("langgraph", "agents-langgraph"),
+    "LangChain": ("langchain", "agents-langgraph"),
+    "LlamaIndex": ("llama-index-core", "agents-llama-index"),
+    "MCP SDK": ("mcp", "agents-mcp"),
+    "OpenAI Agents SDK": ("openai-agents", "agents-openai"),
+    "Pydantic AI": ("pydantic-ai-slim", "agents-pydantic-ai"),
+    "smolagents": ("smolagents", "agents-smolagents"),
+    "Strands": ("strands-agents", "agents-strands"),
+}
 
 
 def test_the_page_holds_the_table() -> None:
@@ -25,3 +44,14 @@ def test_every_right_cell_has_a_test(framework: str) -> None:
         file, _, name = place.removeprefix("!").partition(":")
         functions = {node.name for node in ast.parse((HERE / file).read_text()).body if hasattr(node, "name")}
         assert name in functions
+
+
+@pytest.mark.parametrize("framework", PACKAGES)
+def test_the_page_names_the_versions_that_are_tested(framework: str) -> None:
+    """The first is that of the environment, and the others lie over it."""
+    package, constraints = PACKAGES[framework]
+    pins = (ROOT / f"constraints-{constraints}.txt").read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    versions = re.findall(rf"^{package}==(\S+)", pins, re.MULTILINE)
+    versions += re.findall(rf"^OTHERS_.*[ =]{package}==(\S+)", makefile, re.MULTILINE)
+    assert f"| {framework} | {', '.join(versions)} |" in PAGE.read_text()

@@ -22,7 +22,7 @@ ANSWER = {"item": "teapot", "is_shipped": True}
 QUERY = "Where is A-17?"
 
 
-def turn_of(target: Any, query: str = QUERY, **options: Any) -> Invocation:
+def record_turn(target: Any, query: str = QUERY, **options: Any) -> Invocation:
     """The only turn of a conversation without a failure, of which nothing is missing."""
     one = recorded(target, query, **options)
     assert one.failure is None, one.failure.traceback
@@ -119,7 +119,7 @@ def _adk_parallel() -> Any:
 def test_workflow_agents_of_adk_are_recorded(make: Callable[[], Any], authors: list[str], requests: int) -> None:
     """Each call has the agent that made it as author, and every request is counted."""
     pytest.importorskip("google.adk")
-    turn = turn_of(make())
+    turn = record_turn(make())
     assert sorted(calls(turn)) == [(author, "get_order") for author in authors]
     assert turn.usages is not None
     assert len(turn.usages) == requests
@@ -171,7 +171,7 @@ def genai_order() -> Any:
 def test_the_schema_of_a_chat_of_genai_gives_the_reply() -> None:
     """It is JSON, beside the calls of the tools."""
     pytest.importorskip("google.genai")
-    turn = turn_of(f"google-genai:{__name__}:genai_order")
+    turn = record_turn(f"google-genai:{__name__}:genai_order")
     assert json.loads(turn.reply or "") == ANSWER
     assert [name for _, name in calls(turn)] == ["get_order"]
 
@@ -193,7 +193,7 @@ def smolagents_order() -> Any:
 def test_an_object_is_the_final_answer_of_smolagents() -> None:
     """It is the reply as JSON, and no call."""
     pytest.importorskip("smolagents")
-    turn = turn_of(f"smolagents:{__name__}:smolagents_order")
+    turn = record_turn(f"smolagents:{__name__}:smolagents_order")
     assert json.loads(turn.reply or "") == ANSWER
     assert [name for _, name in calls(turn)] == ["get_order"]
 
@@ -224,7 +224,7 @@ def crew_with_manager() -> Any:
 def test_the_coworkers_of_a_crew_are_recorded() -> None:
     """The call of the clerk is a call of the conversation, beside the delegation."""
     pytest.importorskip("crewai")
-    turn = turn_of(f"crewai:{__name__}:crew_with_manager")
+    turn = record_turn(f"crewai:{__name__}:crew_with_manager")
     assert turn.reply == "It is shipped."
     assert ("clerk", "get_order") in calls(turn)
     assert tokens(turn) == 60
@@ -234,10 +234,10 @@ def llama_index_workflow() -> Any:
     """A workflow of LlamaIndex with a step of its own."""
     from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 
-    class Shop(Workflow):
+    class Shop(Workflow):  # type: ignore[misc, unused-ignore]
         """Answers in one step."""
 
-        @step
+        @step  # type: ignore[untyped-decorator, unused-ignore]
         async def answer(self, ev: StartEvent) -> StopEvent:
             return StopEvent(result=f"You said: {ev.topic}")
 
@@ -262,17 +262,18 @@ def test_a_graph_of_pydantic_ai_is_recorded_in_a_function() -> None:
 
     builder: Any = GraphBuilder(input_type=str, output_type=str)
 
-    async def look(ctx: StepContext[None, None, str]) -> str:
+    async def look(ctx: Any) -> str:
         agent: Any = Agent(FunctionModel(scripted), name="clerk", tools=[get_order, cancel_order])
         return str((await agent.run(ctx.inputs)).output)
 
-    async def say(ctx: StepContext[None, None, str]) -> str:
+    async def say(ctx: Any) -> str:
         agent: Any = Agent(FunctionModel(scripted), name="polite")
         return str((await agent.run(f"Politely: {ctx.inputs}")).output)
 
     # The builder does not read annotations that are texts.
+    context: Any = StepContext
     for step in (look, say):
-        step.__annotations__ = {"ctx": StepContext[None, None, str], "return": str}
+        step.__annotations__ = {"ctx": context[None, None, str], "return": str}
     first, second = builder.step(look), builder.step(say)
     builder.add_edge(builder.start_node, first)
     builder.add_edge(first, second)
@@ -282,7 +283,7 @@ def test_a_graph_of_pydantic_ai_is_recorded_in_a_function() -> None:
     async def ask(query: str) -> str:
         return str(await graph.run(inputs=query))
 
-    turn = turn_of(ask, record="spans")
+    turn = record_turn(ask, record="spans")
     assert turn.reply == "You said: Politely: Your teapot is shipped."
     assert calls(turn) == [("clerk", "get_order")]
     assert tokens(turn) == 45
@@ -307,7 +308,7 @@ def test_a_runner_of_adk_is_recorded_in_a_function() -> None:
         ]
         return str(texts[-1])
 
-    turn = turn_of(ask, record="spans")
+    turn = record_turn(ask, record="spans")
     assert turn.reply == "Your teapot is shipped."
     assert [name for _, name in calls(turn)] == ["get_order"]
     assert tokens(turn) == 30

@@ -76,6 +76,36 @@ def test_a_picture_stands_behind_the_text(name: str, picture: dict[str, Json]) -
     assert notes == []
 
 
+WAV = base64.b64encode(b"RIFF\x24\x00\x00\x00WAVEfmt not a whole sound").decode()
+SPOKEN = replace(PROMPT, pictures=(Part("audio/wav", data=WAV, name="reply.wav"),))
+
+
+@pytest.mark.parametrize(
+    ("name", "sound"),
+    [
+        (CHAT, {"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}}),
+        (GEMINI, {"inlineData": {"mime_type": "audio/wav", "data": WAV}}),
+    ],
+)
+def test_a_sound_stands_behind_the_text(name: str, sound: dict[str, Json]) -> None:
+    """The forms are those of OpenAI's and Google's documentation."""
+    _, requests, notes = ask(name, answer, SPOKEN)
+    _, own = content(requests[0])
+    if "inlineData" in own:
+        own["inlineData"]["data"] = own["inlineData"]["data"].replace("-", "+").replace("_", "/")
+    assert own == sound
+    assert notes == []
+
+
+def test_a_provider_without_a_place_for_sounds_gets_the_text() -> None:
+    """Nothing is sent with the sound, the prompt says that it is missing, and the run notes it."""
+    reply, requests, notes = ask(CLAUDE, answer, SPOKEN)
+    assert reply.text == "A chart."
+    assert "The pictures and sounds are not given to you." in str(requests[-1].body)
+    assert WAV not in str(requests[-1].body)
+    assert "refuses pictures or sounds" in notes[0]
+
+
 def test_a_model_that_sees_no_pictures_gets_the_text() -> None:
     """It is asked once more, it is told that something is missing, and the run notes it."""
     refusal = Status(400, message="At most 0 image(s) may be provided in one request.")

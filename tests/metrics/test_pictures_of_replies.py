@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 
 import pytest
 
 from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics
 from fairtrial.records.rubric import Rubric
-from fairtrial.records.trace import Invocation, Message, Part, Trace
+from fairtrial.records.trace import Invocation, Message, Part, ToolCall, ToolResult, Trace
 from judged import Bench, fenced, score
 
 PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n...").decode()
@@ -38,7 +39,7 @@ def test_a_picture_is_numbered_and_goes_along() -> None:
 @pytest.mark.parametrize(
     "part",
     [
-        Part("audio/wav", data=PICTURE, name="sound.wav"),
+        Part("audio/ogg", data=PICTURE, name="sound.ogg"),
         Part("image/png", uri="https://example.com/x.png"),
         Part("image/png", data="no base64!", name="broken.png"),
         Part("image/png", data="A" * 8_000_000, name="large.png"),
@@ -64,3 +65,53 @@ def test_a_judge_of_tool_use_sees_no_pictures() -> None:
     bench = Bench(lambda _item, _prompt: "yes", votes=1)
     score(ToolUseRubrics(bench.judge, (RUBRIC,)), trace(CHART))
     assert bench.prompts[0].pictures == ()
+
+
+SCREENSHOTS = [
+    {"content": [{"type": "image", "data": PICTURE, "mimeType": "image/png"}, {"type": "text", "text": "a page"}]},
+    [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}}],
+    {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{PICTURE}"},
+    {"parts": [{"inlineData": {"mimeType": "image/png", "data": PICTURE}}]},
+]
+"""The results of MCP, Anthropic, OpenAI and Gemini that hold a screenshot."""
+
+
+def browsing(response: Any) -> Trace:
+    """A conversation in which a tool returns a screenshot."""
+    steps = (ToolCall("look", {"url": "https://example.com"}, "1"), ToolResult("look", response, "1"))
+    return Trace((Invocation(Message("Look."), steps, Message("It is a page.")),))
+
+
+@pytest.mark.parametrize("response", SCREENSHOTS, ids=["mcp", "anthropic", "openai", "gemini"])
+@pytest.mark.parametrize("metric", [FinalResponseRubrics, ToolUseRubrics], ids=["reply", "tools"])
+def test_a_screenshot_in_a_result_goes_along(metric: Any, response: Any) -> None:
+    """The text of the result has its number in place of its content."""
+    bench = Bench(lambda _item, _prompt: "yes", votes=2)
+    rubric = Rubric("page", "It is a page.", type=metric.kind)
+    assert score(metric(bench.judge, (rubric,)), browsing(response)).value == 1
+    (prompt, *_) = bench.prompts
+    assert prompt.pictures == (Part("image/png", data=PICTURE),)
+    assert "[image/png, which is picture 1]" in fenced(prompt, "tool result 1.2")
+    assert PICTURE not in prompt.text
+
+
+def test_the_latest_screenshots_go_along() -> None:
+    """A long session has more of them than a judge sees. The earlier ones are named."""
+    contents = [base64.b64encode(bytes([number] * 30)).decode() for number in range(8)]
+    shots = [{"type": "image", "data": content, "mimeType": "image/png"} for content in contents]
+    bench = Bench(lambda _item, _prompt: "yes", votes=2)
+    steps = tuple(ToolResult("look", shot) for shot in shots)
+    seen = Trace((Invocation(Message("Look."), steps, Message("Done.")),))
+    assert score(FinalResponseRubrics(bench.judge, (RUBRIC,)), seen).value == 1
+    (prompt, *_) = bench.prompts
+    assert [part.data for part in prompt.pictures] == list(reversed(contents[2:]))
+    assert "which is not shown here" in fenced(prompt, "tool result 1.1")
+    assert "which is picture 1]" in fenced(prompt, "tool result 1.8")
+
+
+def test_a_spoken_reply_goes_along() -> None:
+    """A sound has a number among the pictures, and is called a sound."""
+    spoken = Part("audio/wav", data=PICTURE, name="reply.wav")
+    for prompt in judge(CHART, spoken).prompts:
+        assert prompt.pictures == (CHART, spoken)
+        assert "[audio/wav reply.wav, which is sound 2]" in fenced(prompt, "reply 1")

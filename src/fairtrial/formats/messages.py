@@ -220,6 +220,18 @@ def read_medium(part: dict[str, Any]) -> Part | None:
     return None
 
 
+def _read_speech(audio: Any) -> tuple[str, tuple[Part, ...]]:
+    """Return the transcript and the sound of a spoken reply. Its type is that of its first bytes."""
+    if not isinstance(audio, dict):
+        return "", ()
+    data, transcript = audio.get("data"), audio.get("transcript")
+    sound: tuple[Part, ...] = ()
+    if isinstance(data, str) and data:
+        kind = "wav" if data.startswith("UklGR") else "mpeg" if data.startswith(("SUQz", "//")) else "unknown"
+        sound = (Part(f"audio/{kind}", data=data),)
+    return transcript if isinstance(transcript, str) else "", sound
+
+
 def _at(url: str) -> Part:
     """Return the content at a URL. A `data:` URL holds its content, for example `data:image/png;base64,AA==`."""
     head, comma, data = url.partition(";base64,")
@@ -244,7 +256,8 @@ def steps_in(
     calls = reading.array(message, "tool_calls", at) if "tool_calls" in message else []
     if message.get("function_call"):
         calls = [*calls, {"function": message["function_call"]}]
-    media = read_media(content)
+    transcript, sound = _read_speech(message.get("audio"))
+    text, media = text or transcript, (*read_media(content), *sound)
     is_thought = bool(steps) and content is None
     if text or media or not (calls or is_thought):
         steps.append(_with_gap(Message(text, parts=media), message))

@@ -166,7 +166,9 @@ def _entries(messages: Sequence[ModelMessage], profile: Mapping[str, Any]) -> It
 
 
 def _content(content: Any) -> dict[str, Any]:
-    """Return a text or a picture of a message."""
+    """Return a text, a picture or a sound of a message."""
+    if isinstance(content, BinaryContent) and content.is_audio:
+        return {"type": "input_audio", "input_audio": {"data": content.base64, "format": content.format}}
     if isinstance(content, BinaryContent):
         return {"type": "image_url", "image_url": {"url": content.data_uri}}
     return {"type": "text", "text": str(content)}

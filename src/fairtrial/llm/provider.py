@@ -37,8 +37,9 @@ _SCHEMA_REFUSED = re.compile(
     r"response_?format|json_?schema|response_?(json_?)?schema|response_?mime|output_config|structured|guided|grammar",
     re.IGNORECASE,
 )
-_PICTURES_REFUSED = re.compile(r"image|vision|multi-?modal|modalit|mmproj", re.IGNORECASE)
+_PICTURES_REFUSED = re.compile(r"image|vision|audio|multi-?modal|modalit|mmproj", re.IGNORECASE)
 _NO_PICTURES = "The pictures are not shown to you. Nothing is known about what they show."
+_NO_SOUNDS = "The pictures and sounds are not given to you. Nothing is known about what they hold."
 _ANY_PROMPT = Prompt(id="", version="", text="-")
 
 
@@ -144,7 +145,8 @@ class Provider:
         if isinstance(error, ContentFilterError):
             return Reply(text="", stop=self.clean(f"content_filter: {error}"))
         failure, status = self._classify_failure(error)
-        if prompt.pictures and status is not None and status >= 400 and _PICTURES_REFUSED.search(str(failure)):
+        # The library itself refuses sounds for providers that have no place for them, without a status.
+        if prompt.pictures and (status is None or status >= 400) and _PICTURES_REFUSED.search(str(failure)):
             return await self._without_pictures(prompt, failure)
         if structured and status in {400, 422} and _SCHEMA_REFUSED.search(str(failure)):
             return await self._without_schema(prompt, failure)
@@ -198,10 +200,14 @@ class Provider:
 
     async def _without_pictures(self, prompt: Prompt, refusal: CallError) -> Reply:
         """Call the model again without the pictures of a prompt, which it may have refused for a broken picture."""
+        has_sounds = any(part.mime_type.startswith("audio/") for part in prompt.pictures)
+        kinds = "pictures or sounds" if has_sounds else "pictures"
         if not self._has_refused_pictures:
             self._has_refused_pictures = True
-            self.note(f"{self._where()}: refuses pictures ({refusal}), so that it judges without those that it refuses")
-        return await self(replace(prompt, pictures=(), text=f"{prompt.text}\n\n{_NO_PICTURES}"))
+            self.note(f"{self._where()}: refuses {kinds} ({refusal}), so that it judges without those that it refuses")
+        return await self(
+            replace(prompt, pictures=(), text=f"{prompt.text}\n\n{_NO_SOUNDS if has_sounds else _NO_PICTURES}")
+        )
 
     def _make_settings(self, prompt: Prompt) -> dict[str, Any]:
         """Return call settings. Each draw has its own seed, or all votes would be the same vote."""

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 from itertools import accumulate
 
-from fairtrial.records.contents import placeholder, readable
+from fairtrial.records.contents import find_media, name_media, placeholder, readable
 from fairtrial.records.record import Json
 from fairtrial.records.state_delta import read_delta
 from fairtrial.records.trace import AgentDetails, Invocation, Message, Part, ToolCall, ToolResult, Trace
@@ -14,9 +14,11 @@ from fairtrial.text.display import compact
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The kinds of pictures that the models of all large providers see."""
+SOUNDS = ("audio/wav", "audio/mpeg")
+"""The kinds of sounds that models which hear take."""
 MOST_PICTURES = 6
 _LONGEST_PICTURES = 6_000_000
-"""Characters of all pictures in base64 that a judge sees."""
+"""Characters of all pictures and sounds in base64 that a judge sees."""
 _LONGEST_FILE, _LONGEST_FILES, _MOST_FILES = 8_000, 40_000, 50
 """Characters of one file and of all files, and the number of files, that a judge sees."""
 
@@ -58,10 +60,18 @@ def user_message(invocation: Invocation, index: int) -> Texts:
     return {f"user message {index + 1}": readable(invocation.user)}
 
 
-def actions(invocation: Invocation, index: int, *, messages: bool, before_step: int | None = None) -> Texts:
+def actions(
+    invocation: Invocation,
+    index: int,
+    *,
+    messages: bool,
+    before_step: int | None = None,
+    pictures: Sequence[Part] = (),
+) -> Texts:
     """Return the agent's actions before its reply: calls, results, grounding and, on request, its messages.
 
-    `before_step` cuts the actions off before that step. The grounding of the step itself is still included.
+    `before_step` cuts the actions off before that step. The grounding of the step itself is still included. Pictures
+    and sounds in results are named. `pictures` are shown beside the texts.
     """
     texts: Texts = {}
     number = index + 1
@@ -70,7 +80,7 @@ def actions(invocation: Invocation, index: int, *, messages: bool, before_step: 
             args = placeholder(step) if step.withheld else step.args
             texts[f"tool call {number}.{place}"] = compact({"tool": step.name, "args": args})
         elif isinstance(step, ToolResult):
-            response = placeholder(step) if step.withheld else step.response
+            response = placeholder(step) if step.withheld else name_media(step.response, pictures)
             texts[f"tool result {number}.{place}"] = compact({"tool": step.name, "response": response})
         elif isinstance(step, Message) and messages:
             texts[f"interim message {number}.{place}"] = readable(step)
@@ -95,12 +105,22 @@ def reply(invocation: Invocation, index: int, *, interim: bool = False, pictures
     return {f"reply {index + 1}": full_reply(invocation, interim=interim, pictures=pictures)}
 
 
-def find_pictures(invocation: Invocation) -> tuple[Part, ...]:
-    """Return the pictures in a reply, for example those that a coding agent left in its workspace, up to a bound."""
+def find_pictures(invocation: Invocation, *, with_reply: bool = True) -> tuple[Part, ...]:
+    """Return the pictures and sounds in a reply and in the results of tools, up to a bound.
+
+    Those of the reply come first, for example pictures that a coding agent left in its workspace, and then those of
+    the latest results, for example screenshots.
+    """
     pictures: list[Part] = []
     budget = _LONGEST_PICTURES
-    for part in invocation.final_response.parts if invocation.final_response is not None else ():
-        if part.mime_type in PICTURES and 0 < len(part.data) <= budget and len(pictures) < MOST_PICTURES:
+    reply = invocation.final_response
+    parts = list(reply.parts) if reply is not None and with_reply else []
+    for step in reversed(invocation.steps or ()):
+        if isinstance(step, ToolResult):
+            parts += find_media(step.response)
+    for part in dict.fromkeys(parts):
+        is_shown = part.mime_type in PICTURES or part.mime_type in SOUNDS
+        if is_shown and 0 < len(part.data) <= budget and len(pictures) < MOST_PICTURES:
             try:
                 base64.b64decode(part.data, validate=True)
             except ValueError:

@@ -196,7 +196,7 @@ class _InvocationRubrics(RubricMetric):
         raise NotImplementedError
 
     def pictures(self, invocation: Invocation) -> tuple[Part, ...]:  # noqa: ARG002
-        """Return the pictures that the judge sees beside the texts."""
+        """Return the pictures and sounds that the judge gets beside the texts."""
         return ()
 
 
@@ -227,7 +227,7 @@ class FinalResponseRubrics(_InvocationRubrics):
         return reply_in_context(trace, index, interim=interim, pictures=() if self.adaptive_rubrics else pictures)
 
     def pictures(self, invocation: Invocation) -> tuple[Part, ...]:
-        """Return the pictures in the reply."""
+        """Return the pictures and sounds in the reply and in the results of tools."""
         return find_pictures(invocation)
 
     def notes(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:
@@ -255,7 +255,12 @@ class ToolUseRubrics(_InvocationRubrics):
         """Return the tools and the conversation as the context, and the calls with their results as the subject."""
         invocation = trace.invocations[index]
         context = tools(agents_at(trace, index)) | earlier(trace, index) | user_message(invocation, index)
-        return context, actions(invocation, index, messages=False)
+        pictures = () if self.adaptive_rubrics else self.pictures(invocation)
+        return context, actions(invocation, index, messages=False, pictures=pictures)
+
+    def pictures(self, invocation: Invocation) -> tuple[Part, ...]:
+        """Return the pictures and sounds in the results of tools."""
+        return find_pictures(invocation, with_reply=False)
 
 
 @dataclass(frozen=True)
@@ -294,7 +299,7 @@ def reply_in_context(
     """Return everything that the agent was given and did as the context, and its reply as the subject."""
     invocation, agents = trace.invocations[index], agents_at(trace, index)
     context = instructions(agents) | tools(agents) | earlier(trace, index) | user_message(invocation, index)
-    context |= actions(invocation, index, messages=not interim)
+    context |= actions(invocation, index, messages=not interim, pictures=pictures)
     return context, reply(invocation, index, interim=interim, pictures=pictures) | produced_files(trace, index)
 
 

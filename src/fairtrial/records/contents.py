@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Literal
 
+from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall, Trace
 
 Content = Literal["user", "reply", "messages", "thoughts", "args", "results"]
@@ -22,6 +24,12 @@ CONTENTS: tuple[Content, ...] = (*COMPARABLE, "thoughts")
 
 _CALLS: frozenset[Content] = frozenset(("args", "results"))
 """The contents of calls."""
+
+_DATA_URL = re.compile(r"data:((?:image|audio|video)/[\w.+-]{1,80});base64,")
+_TYPE_KEYS = ("mimeType", "mime_type", "media_type")
+_KINDS = ("image/", "audio/", "video/")
+_DEEPEST = 64
+"""Values below this depth are taken as they are."""
 
 _LONGEST_TEXT = 20_000
 """Characters of a text file that a judge sees."""
@@ -92,7 +100,7 @@ def readable(message: Message | None, pictures: Sequence[Part] = ()) -> str:
     """Return a message as people and judges see it: its text, then its parts. Without a message it is empty.
 
     A part that is a text is shown. Any other part, for example a sound, is named with the remark that it is not
-    shown. `pictures` are the parts that a judge sees beside the text. They are named with their numbers.
+    shown. `pictures` are the pictures and sounds beside a prompt. They are named with their numbers.
     """
     if message is None:
         return ""
@@ -103,11 +111,10 @@ def readable(message: Message | None, pictures: Sequence[Part] = ()) -> str:
 
 
 def _show_part(part: Part, pictures: Sequence[Part]) -> str:
-    name = " ".join(filter(None, (part.mime_type or "file", part.name, part.uri)))
-    if part in pictures:
-        return f"[{name}, which is picture {pictures.index(part) + 1}]"
-    text = _extract_text(part)
-    return f"[{name}, which is not shown here]" if text is None else f"[{name}]\n{text}"
+    text = None if part in pictures else _extract_text(part)
+    if text is None:
+        return name_part(part, pictures)
+    return f"[{' '.join(filter(None, (part.mime_type, part.name, part.uri)))}]\n{text}"
 
 
 def _extract_text(part: Part) -> str | None:
@@ -119,6 +126,58 @@ def _extract_text(part: Part) -> str | None:
     except ValueError:
         return None
     return text if len(text) <= _LONGEST_TEXT else None
+
+
+def find_media(value: Json) -> Iterator[Part]:
+    """Yield the pictures, sounds and films in a value, in their order.
+
+    They are `data` beside a media type, as MCP, Anthropic and Gemini write them, and data URLs, as OpenAI does.
+    """
+    media: list[Part] = []
+
+    def take(part: Part) -> str:
+        media.append(part)
+        return ""
+
+    _replace(value, take)
+    yield from media
+
+
+def name_media(value: Json, pictures: Sequence[Part]) -> Json:
+    """Return a value with the name of each of its media in place of its content. `pictures` stand beside a prompt."""
+    return _replace(value, lambda part: name_part(part, pictures))
+
+
+def name_part(part: Part, pictures: Sequence[Part]) -> str:
+    """Return the name of a part, with its number if it is one of the pictures and sounds beside a prompt."""
+    name = " ".join(filter(None, (part.mime_type or "file", part.name, part.uri)))
+    if part not in pictures:
+        return f"[{name}, which is not shown here]"
+    kind = "sound" if part.mime_type.startswith("audio/") else "picture"
+    return f"[{name}, which is {kind} {pictures.index(part) + 1}]"
+
+
+def _replace(value: Json, take: Callable[[Part], str], depth: int = 0) -> Json:
+    if depth > _DEEPEST:
+        return value
+    part = _read_part(value)
+    if part is not None:
+        return take(part)
+    if isinstance(value, dict):
+        return {key: _replace(inner, take, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_replace(inner, take, depth + 1) for inner in value]
+    return value
+
+
+def _read_part(value: Json) -> Part | None:
+    if isinstance(value, str):
+        match = _DATA_URL.match(value)
+        return None if match is None else Part(match[1], data=value[match.end() :])
+    if isinstance(value, dict) and isinstance(data := value.get("data"), str):
+        kind = next((kind for key in _TYPE_KEYS if isinstance(kind := value.get(key), str)), "")
+        return Part(kind, data=data) if data and kind.startswith(_KINDS) else None
+    return None
 
 
 def placeholder(step: Step) -> str:

@@ -11,8 +11,8 @@ class Prompt(Record, frozen=True):
 
     `id` and `version` name its template. `schema` is the JSON schema of the answer, or None for plain text. `draw`
     distinguishes repetitions of a question, for example by the number of the vote. `ask` is 2 if the first reply could
-    not be parsed and the question is repeated. `pictures` are images that the text numbers from 1. A model that refuses
-    them gets the text alone, with a sentence that says so.
+    not be parsed and the question is repeated. `pictures` are images and sounds that the text numbers from 1.
+    A model that refuses them gets the text alone, with a sentence that says so.
     """
 
     id: str
