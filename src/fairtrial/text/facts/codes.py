@@ -8,7 +8,7 @@ from fairtrial.text.facts.fact import NUMBER, Kind, Reading
 from fairtrial.text.facts.units import unit_pattern
 from fairtrial.text.facts.word_patterns import LazyPattern
 
-_NUM = r"(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?:\.\d{1,18})?"
+_NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}|\d{1,18})(?:\.\d{1,18})?"
 ADDRESSES = LazyPattern(
     r"https?://[^\s\"'<>()、。，]+|www\.[^\s\"'<>()、。，]+|[\w.+-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)+"
     r"|(?<![\w/.:])~?/[a-z0-9_.-]+(?:/[a-z0-9_.*-]+)+"

@@ -51,7 +51,7 @@ from fairtrial.text.facts.units import (
 from fairtrial.text.facts.weekday_lists import take_weekdays
 from fairtrial.text.facts.word_patterns import Cues, LazyPattern, StartPattern, cue
 
-_NUM = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
+_NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}(?:\.\d{1,18})?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
 _SIGN = r"(?:(?<![a-z0-9)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マイナス|氷点下)?"
 _TO = r"[ ]?(?:-|~|to|or|and|から|至|到|에서|または|或|或者|、|내지)[ ]?"
 _NUMBER_START = r"[-+.\dm零負负영マ氷]"
