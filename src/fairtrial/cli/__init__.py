@@ -51,6 +51,7 @@ COMMAND_GROUPS = {
         "compare": "Compare runs case by case, with intervals and verdicts.",
         "plan": "Plan how many cases and attempts a question needs.",
         "history": "Show runs in their order, and since when a number changed.",
+        "watch": "Raise an alarm if the scores of production traffic change.",
         "bisect": "Find the commit that changed an agent, despite noise.",
         "flaky": "List the cases that pass in some attempts only.",
         "failures": "Find where attempts went wrong, and group failures.",
