@@ -6,13 +6,16 @@ import json
 import random
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from commands import enter, fairtrial
-from fairtrial import EvalCase, EvalSet, Invocation, Message, Tracking, score
+from fairtrial import EvalCase, EvalSet, Invocation, Message, score
+from fairtrial.api.stored_runs import open_store
 from fairtrial.store import DEFAULT_URL
 from graded_runs import graded, recording
 
@@ -27,16 +30,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def store_day(
-    rng: random.Random, rate: float, *, threshold: float = 0.5, tags: tuple[str, ...] = (), fixed: bool = False
+    rng: random.Random,
+    rate: float,
+    *,
+    value: float = 1.0,
+    threshold: float = 0.5,
+    tags: tuple[str, ...] = (),
+    fixed: bool = False,
 ) -> str:
-    """The id of a run of traffic: 150 conversations, of which a share has the value 1."""
-    values = {f"{'canary' if fixed else rng.random()}-{number}": float(rng.random() < rate) for number in range(DAY)}
+    """The id of a run of traffic: 150 conversations, of which a share has the value and the others 0."""
+    values = {f"{'canary' if fixed else rng.random()}-{number}": value * (rng.random() < rate) for number in range(DAY)}
     cases = tuple(EvalCase(name, (Invocation(Message("Grade?")),)) for name in values)
     recordings = [recording(name, value, 1) for name, value in values.items()]
-    tracking = Tracking(tags=tags)
-    return score(
-        recordings, EvalSet("traffic", cases), [graded(threshold)], store=DEFAULT_URL, tracking=tracking
-    ).info.id
+    run = score(recordings, EvalSet("traffic", cases), [graded(threshold)], store=DEFAULT_URL)
+    with closing(open_store(DEFAULT_URL)) as store:
+        store.finish(replace(run.info, config={**run.info.config, "tags": list(tags)}), run.summary)
+    return run.info.id
 
 
 def test_traffic_without_a_change_raises_no_alarm() -> None:
@@ -78,7 +87,7 @@ def test_a_changed_threshold_begins_a_new_reference() -> None:
     """The fall of the pass rate is not the agent's."""
     rng = random.Random(4)
     for day in range(4):
-        store_day(rng, 0.9, threshold=0.5 if day < 2 else 1.5)
+        store_day(rng, 0.9, value=0.6, threshold=0.5 if day < 2 else 0.8)
     done = fairtrial("watch", *SMALL, "--json", "-")
     assert done.code == 0
     assert any("begins again" in note for note in done.json["notes"])
@@ -124,11 +133,11 @@ def test_alarms_are_posted(hook: tuple[str, Callable[[], list[bytes]]]) -> None:
     """The request holds names, numbers and ids, and no conversation."""
     url, sent = hook
     rng = random.Random(6)
-    for day in range(3):
+    for _ in range(3):
         store_day(rng, 0.9)
     assert fairtrial("watch", *SMALL, "--post", url).code == 0
     assert sent() == []
-    for day in range(2):
+    for _ in range(2):
         store_day(rng, 0.3)
     assert fairtrial("watch", *SMALL, "--post", url).code == 1
     (body,) = map(json.loads, sent())
