@@ -251,7 +251,7 @@ def measure_cases(
 
     The attempts of a case are reduced to its sums before the next case is read.
     """
-    run = MeasuredRun(info, [], [], [], measures_of(terms))
+    run = MeasuredRun(info, [], [], [], list_measures(terms))
     run.columns = {name: CaseColumn() for name in run.measures}
     weights = array("d")
     for (position, key, name), rows in cases:
@@ -309,7 +309,7 @@ def _add_case_rates(run: MeasuredRun) -> None:
         column.add(value, int(verdict in (Verdict.UNSCORED, None)))
 
 
-def measures_of(terms: Mapping[str, CriterionTerms]) -> dict[str, Measure]:
+def list_measures(terms: Mapping[str, CriterionTerms]) -> dict[str, Measure]:
     """Return the measures of a run by their names, from the terms of its criteria."""
     measures = {CASES: Measure(CASES)}
     for name, term in terms.items():

@@ -43,15 +43,15 @@ class TrafficMonitor:
     def add(self, info: RunInfo, measures: Mapping[str, Measure], rows: Iterable[AttemptRow]) -> None:
         """Add the conversations of a run, in the order in which they came."""
         # The pass rate of a criterion says the same as its values, but for its threshold.
-        chosen = {name: measure for name, measure in measures.items() if name in (CASES, measure.criterion)}
-        for name, measure in chosen.items():
+        watchable = {name: measure for name, measure in measures.items() if name in (CASES, measure.criterion)}
+        for name, measure in watchable.items():
             if measure.is_bounded:
                 self._begin(info, name, measure)
         for row in rows:
-            for name, value in measured_values(row, chosen):
+            for name, value in measured_values(row, watchable):
                 if value is None or name not in self._watched:
                     continue
-                share = chosen[name].share(value)
+                share = watchable[name].share(value)
                 self._watched[name].monitor.add(share, 1 / row.probability if row.probability else 1.0)
 
     def _begin(self, info: RunInfo, name: str, measure: Measure) -> None:
@@ -75,8 +75,10 @@ class TrafficMonitor:
         if alarm is not None:
             state = "higher" if alarm.is_rise != measure.lower_is_better else "lower"
             since, seen_in = watched.find_run(alarm.start), watched.find_run(alarm.number)
-        if monitor.cut:
-            self.notes.append(f"{name}: {monitor.cut:,} values were sampled more rarely than any of the reference")
+        if monitor.large_weights:
+            self.notes.append(
+                f"{name}: {monitor.large_weights:,} values were sampled more rarely than any of the reference"
+            )
         return WatchedMeasure(
             name,
             state,

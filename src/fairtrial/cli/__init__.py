@@ -81,6 +81,11 @@ _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The error numbers of a full disk."""
 
 
+def name_module(command_name: str) -> str:
+    """Return the name of the module of a command."""
+    return f"fairtrial.cli.{_FOLDERS.get(command_name, '')}{command_name}_command"
+
+
 class _LazyGroup(click.Group):
     """A group that imports a command when the command is called. The help of the group imports no command."""
 
@@ -102,9 +107,7 @@ class _LazyGroup(click.Group):
         """Import the command of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(
-            import_lastingly(f"fairtrial.cli.{_FOLDERS.get(cmd_name, '')}{cmd_name}_command"), cmd_name
-        )
+        command: click.Command = getattr(import_lastingly(name_module(cmd_name)), cmd_name)
         return command
 
     def invoke(self, ctx: click.Context) -> object:

@@ -1,4 +1,4 @@
-"""Watch production traffic: has a measure left its reference, and is it the agent or the judge?"""
+"""Watches production traffic: a measure may leave its reference, by a change of the agent or of the judge."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from fairtrial.analysis.measured_run import measures_of
+from fairtrial.analysis.measured_run import list_measures
 from fairtrial.analysis.run_series import follow_runs
 from fairtrial.analysis.traffic_monitor import TrafficMonitor
 from fairtrial.api.decisions.history import SERIES, describe_run
@@ -27,7 +27,7 @@ _MOST_REFERENCE = 100_000
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """What to watch. `series` names the fields that the runs share, and `since` leaves older runs out.
+    """The traffic to watch. `series` names the fields that the runs share, and `since` leaves older runs out.
 
     The first `reference` conversations are the reference. At most one conversation in `false_every` raises a false
     alarm. Runs with the tag `canary` score the same recordings again and again, so that they show whether a judge
@@ -48,33 +48,35 @@ def watch(run: str = "", options: WatchOptions | None = None) -> WatchedTraffic:
     `run` is the beginning of the id of a run of the series, by default of the newest run without the tag of canaries.
     Raises UsageError if there is none.
     """
-    chosen = options or WatchOptions()
-    if not 20 <= chosen.reference <= _MOST_REFERENCE:
-        raise UsageError(f"{spell('reference')}: must be in 20..{_MOST_REFERENCE:,}, got {chosen.reference!r}")
-    if not chosen.false_every > 1:
-        raise UsageError(f"{spell('false_every')}: must be a number above 1, got {chosen.false_every!r}")
-    with closing(open_store(chosen.store, create=False)) as store:
-        common, traffic, canaries = _find_traffic(store, run, chosen)
-        monitor = TrafficMonitor(chosen.reference, chosen.false_every)
+    watch_options = options or WatchOptions()
+    if not 20 <= watch_options.reference <= _MOST_REFERENCE:
+        raise UsageError(f"{spell('reference')}: must be in 20..{_MOST_REFERENCE:,}, got {watch_options.reference!r}")
+    if not watch_options.false_every > 1:
+        raise UsageError(f"{spell('false_every')}: must be a number above 1, got {watch_options.false_every!r}")
+    with closing(open_store(watch_options.store, create=False)) as store:
+        common, traffic, canaries = _find_traffic(store, run, watch_options)
+        monitor = TrafficMonitor(watch_options.reference, watch_options.false_every)
         for info in traffic:
-            measures = measures_of(store.criterion_terms(info.id))
+            measures = list_measures(store.criterion_terms(info.id))
             monitor.add(info, measures, store.attempt_rows(info.id, sampled=True))
         judges = _check_judges(store, canaries)
     measures_now = tuple(monitor.report(judges))
     notes = list(monitor.notes)
     if not canaries and any(measure.state in ("higher", "lower") for measure in measures_now):
-        notes.append(f"no run has the tag {chosen.canary}, so that the agent and its judges are not told apart")
-    return WatchedTraffic(common, chosen.reference, chosen.false_every, len(traffic), measures_now, tuple(notes))
+        notes.append(f"no run has the tag {watch_options.canary}, so that the agent and its judges are not told apart")
+    return WatchedTraffic(
+        common, watch_options.reference, watch_options.false_every, len(traffic), measures_now, tuple(notes)
+    )
 
 
 def _find_traffic(store: Store, run: str, options: WatchOptions) -> tuple[dict[str, str], list[RunInfo], list[RunInfo]]:
-    """Return what the runs share, the runs of traffic, and those of canaries, the oldest first."""
+    """Return the shared fields of the runs, the runs of traffic, and those of canaries, the oldest first."""
     runs = [info for info in reversed(store.runs()) if info.kind in _TRAFFIC and info.started >= options.since]
     traffic = [info for info in runs if options.canary not in info.tags]
     if not traffic:
         raise UsageError("the store holds no run of score or receive")
-    chosen = store.run(run) if run else traffic[-1]
-    common = describe_run(chosen, options.series)
+    newest = store.run(run) if run else traffic[-1]
+    common = describe_run(newest, options.series)
     canaries = [info for info in runs if options.canary in info.tags and info.finished is not None]
     return common, [info for info in traffic if describe_run(info, options.series) == common], canaries
 

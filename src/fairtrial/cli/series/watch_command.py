@@ -49,7 +49,11 @@ from fairtrial.cli.options import flags, trust_flags
     "--post", "post_url", envvar="FAIRTRIAL_WATCH_URL", metavar="URL", help="Send alarms there as JSON, once each."
 )
 @click.option(
-    "--every", type=click.FloatRange(1), metavar="SECONDS", help="Look again and again, until there is an alarm."
+    "--every",
+    "seconds",
+    type=click.FloatRange(1),
+    metavar="SECONDS",
+    help="Look again and again, until there is an alarm.",
 )
 @trust_flags.json_file
 @flags.add_store_option
@@ -61,7 +65,7 @@ def watch(
     false_every: float,
     canary: str,
     post_url: str | None,
-    every: float | None,
+    seconds: float | None,
     json_file: Path | None,
     store: str,
 ) -> int:
@@ -83,8 +87,8 @@ def watch(
     fields = tuple(field.strip() for field in series.split(",") if field.strip())
     options = api.WatchOptions(fields, since.replace(" ", "T"), reference, false_every, canary, store)
     traffic = api.watch(run, options)
-    while every is not None and not traffic.alarms:
-        time.sleep(every)
+    while seconds is not None and not traffic.alarms:
+        time.sleep(seconds)
         traffic = api.watch(run, options)
     trust_flags.write(traffic, json_file)
     if not trust_flags.is_stdout(json_file):
