@@ -138,7 +138,6 @@ def fairtrial() -> None:
     """Evaluate AI agents, with an interval for every number.
 
     \b
-    fairtrial run evals/ --agent shop.agent:reply
     fairtrial COMMAND --help    options; --help-all lists rare ones; --version
     Exit codes: 0 passed, 1 failed, 3 unscored, 2 usage, 4 store, 130 interrupt.
     """  # noqa: D301  (click's own mark against wrapping)

@@ -1,4 +1,4 @@
-"""A monitor of a bounded mean that may be looked at after every value: when does it leave its reference?
+"""Monitors whether a bounded mean leaves its reference, looking after each value.
 
 The first values are the reference. Their mean has an interval that holds with a probability of 99.9 % at any time
 (bets on a bounded mean). Gamblers then bet that later values lie above its upper end, and others that they lie below

@@ -7,8 +7,8 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fairtrial.api.bisection.commits import CommitRange, WorkTree, list_commits, open_work_tree
 from fairtrial.api.bisection.bisected_runs import Evaluation, read_case_id, read_command, read_outcomes
+from fairtrial.api.bisection.commits import CommitRange, WorkTree, list_commits, open_work_tree
 from fairtrial.api.bisection.state import EvaluationLine, SearchState, open_state
 from fairtrial.api.stored_runs import measure_stored, open_store
 from fairtrial.errors import StoreError, UsageError, spell
