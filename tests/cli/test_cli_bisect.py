@@ -208,6 +208,7 @@ def eval_set(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_the_cases_that_changed_are_run_at_the_commits_between(tmp_path: Path) -> None:
     """Only `c` breaks."""
     path = eval_set(tmp_path)

@@ -15,7 +15,7 @@ import pytest
 import fairtrial as package
 from commands import enter, eval_set, fairtrial, write
 from fairtrial.api import EXAMPLES
-from fairtrial.cli import COMMANDS, main
+from fairtrial.cli import COMMANDS, main, name_module
 from fairtrial.cli import fairtrial as program
 
 pytestmark = pytest.mark.long
@@ -78,7 +78,7 @@ def test_help_is_light(arguments: list[str]) -> None:
 def test_help_of_each_command_is_light() -> None:
     """It loads the options alone: no database, no terminal, no numbers, and no stage."""
     loaded = modules_of_lines([[name, "--help"] for name in COMMANDS])
-    assert {f"fairtrial.cli.{name}_command" for name in COMMANDS} <= loaded
+    assert set(map(name_module, COMMANDS)) <= loaded
     assert not loaded & (set(_HEAVY) - {"msgspec"})
     assert not {module for module in loaded if module.startswith("fairtrial.api.")}
 

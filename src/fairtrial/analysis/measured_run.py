@@ -253,7 +253,7 @@ def measure_cases(
 
     The attempts of a case are reduced to its sums before the next case is read.
     """
-    run = MeasuredRun(info, [], [], [], _measures(terms, has_attacks=info.kind == "attack"))
+    run = MeasuredRun(info, [], [], [], list_measures(terms, has_attacks=info.kind == "attack"))
     run.columns = {name: CaseColumn() for name in run.measures}
     weights = array("d")
     for (position, key, name), rows in cases:
@@ -311,7 +311,8 @@ def _add_case_rates(run: MeasuredRun) -> None:
         column.add(value, int(verdict in (Verdict.UNSCORED, None)))
 
 
-def _measures(terms: Mapping[str, CriterionTerms], *, has_attacks: bool) -> dict[str, Measure]:
+def list_measures(terms: Mapping[str, CriterionTerms], *, has_attacks: bool = False) -> dict[str, Measure]:
+    """Return the measures of a run by their names, from the terms of its criteria."""
     measures = {CASES: Measure(CASES)}
     for name, term in terms.items():
         gates = term.threshold is not None

@@ -36,6 +36,9 @@ from fairtrial.api.decisions.gating import gate as gate
 from fairtrial.api.decisions.history import case_history as case_history
 from fairtrial.api.decisions.history import history as history
 from fairtrial.api.decisions.size_planning import plan as plan
+from fairtrial.api.decisions.watching import WatchOptions as WatchOptions
+from fairtrial.api.decisions.watching import post_alarms as post_alarms
+from fairtrial.api.decisions.watching import watch as watch
 from fairtrial.api.doctor import Finding as Finding
 from fairtrial.api.doctor import examine_installation as examine_installation
 from fairtrial.api.doctor import examine_target as examine_target
@@ -121,6 +124,7 @@ from fairtrial.api.reporting import print_run as print_run
 from fairtrial.api.reporting import print_selection as print_selection
 from fairtrial.api.reporting import print_suite_audit as print_suite_audit
 from fairtrial.api.reporting import print_verdict as print_verdict
+from fairtrial.api.reporting import print_watched as print_watched
 from fairtrial.api.result_folders.dataset_sources import is_folder_of_results as is_folder_of_results
 from fairtrial.api.run_lists import RunFilter as RunFilter
 from fairtrial.api.run_lists import case_ids as case_ids

@@ -17,7 +17,7 @@ from fairtrial.records.mode_history import ModeHistory
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run_comparison import Comparison
-from fairtrial.records.run_history import Bisection, CaseHistory, RunHistory
+from fairtrial.records.run_history import Bisection, CaseHistory, RunHistory, WatchedTraffic
 from fairtrial.records.size_plan import SizePlan
 from fairtrial.reports.attempts import CaseAttempts, attempts, by_case
 from fairtrial.reports.decisions.audit_report import gate_audit_report, suite_audit_report
@@ -26,6 +26,7 @@ from fairtrial.reports.decisions.comparison_table import comparison_report
 from fairtrial.reports.decisions.gate_report import gate_report
 from fairtrial.reports.decisions.history_report import case_history_report, history_report
 from fairtrial.reports.decisions.planning_report import flaky_report, plan_report
+from fairtrial.reports.decisions.watch_report import watch_report
 from fairtrial.reports.failures.mode_history_report import mode_history_report
 from fairtrial.reports.judges.ballots import ballots
 from fairtrial.reports.mutation.mutation_table import mutation_table, summary_line
@@ -165,6 +166,11 @@ def print_flaky(console: Console, flakiness: Flakiness) -> None:
 def print_bisection(console: Console, bisection: Bisection) -> None:
     """Print which commit changed the outcomes of cases."""
     console.print(bisection_report(bisection))
+
+
+def print_watched(console: Console, traffic: WatchedTraffic) -> None:
+    """Print whether production traffic left its reference."""
+    console.print(watch_report(traffic))
 
 
 def print_history(console: Console, history: RunHistory | CaseHistory | ModeHistory) -> None:

@@ -52,6 +52,7 @@ COMMAND_GROUPS = {
         "compare": "Compare runs case by case, with intervals and verdicts.",
         "plan": "Plan how many cases and attempts a question needs.",
         "history": "Show runs in their order, and since when a number changed.",
+        "watch": "Raise an alarm if the scores of production traffic change.",
         "bisect": "Find the commit that changed an agent, despite noise.",
         "flaky": "List the cases that pass in some attempts only.",
         "failures": "Find where attempts went wrong, and group failures.",
@@ -81,6 +82,11 @@ _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The error numbers of a full disk."""
 
 
+def name_module(command_name: str) -> str:
+    """Return the name of the module of a command."""
+    return f"fairtrial.cli.{_FOLDERS.get(command_name, '')}{command_name}_command"
+
+
 class _LazyGroup(click.Group):
     """A group that imports a command when the command is called. The help of the group imports no command."""
 
@@ -102,9 +108,7 @@ class _LazyGroup(click.Group):
         """Import the command of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(
-            import_lastingly(f"fairtrial.cli.{_FOLDERS.get(cmd_name, '')}{cmd_name}_command"), cmd_name
-        )
+        command: click.Command = getattr(import_lastingly(name_module(cmd_name)), cmd_name)
         return command
 
     def invoke(self, ctx: click.Context) -> object:
@@ -135,7 +139,6 @@ def fairtrial() -> None:
     """Evaluate AI agents, with an interval for every number.
 
     \b
-    fairtrial run evals/ --agent shop.agent:reply
     fairtrial COMMAND --help    options; --help-all lists rare ones; --version
     Exit codes: 0 passed, 1 failed, 3 unscored, 2 usage, 4 store, 130 interrupt.
     """  # noqa: D301  (click's own mark against wrapping)

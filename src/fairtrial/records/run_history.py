@@ -134,3 +134,44 @@ class Bisection(Displayed, frozen=True, tag_field="kind", tag="bisection"):
     commits: tuple[BisectedCommit, ...]
     cases: tuple[BisectedCase, ...]
     notes: tuple[str, ...] = ()
+
+
+class WatchedMeasure(Record, frozen=True):
+    """A measure of production traffic. `reference` is its first mean, with the interval that later values must leave.
+
+    `count` is the number of conversations, and `recent` the mean of the last 100. `evidence` raises the alarm when it
+    reaches the number of conversations between false alarms. `state` is `reference` until the reference is full, then
+    `steady`, and `higher` or `lower` after an alarm. `since` is the run with the first conversation after the change,
+    and `seen_in` the run that raised the alarm. `judge` is `steady` or `drifted`, from runs of canaries, and `unknown`
+    without them.
+    """
+
+    measure: str
+    state: str
+    count: int
+    reference: IntervalEstimate
+    recent: float | None = None
+    evidence: float = 0
+    since: str = ""
+    seen_in: str = ""
+    judge: str = "unknown"
+
+
+class WatchedTraffic(Displayed, frozen=True, tag_field="kind", tag="watched_traffic"):
+    """The measures of the runs of a series of production traffic, and how rare false alarms are.
+
+    At most one conversation in `false_every` raises a false alarm, on average and for each measure. `reference` is the
+    number of conversations of the reference.
+    """
+
+    series: dict[str, str]
+    reference: int
+    false_every: float
+    runs: int
+    measures: tuple[WatchedMeasure, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def alarms(self) -> tuple[WatchedMeasure, ...]:
+        """The measures that raised an alarm."""
+        return tuple(measure for measure in self.measures if measure.state in ("higher", "lower"))

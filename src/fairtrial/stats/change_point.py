@@ -167,13 +167,13 @@ def log_odds(chance: float) -> float:
 def _choose_cases(bits: Mapping[str, float], most: float) -> tuple[str, ...]:
     """Return the cases that tell most, until they tell as much as there is to know."""
     ranked = sorted(bits, key=lambda case: -bits[case])
-    chosen, known = list[str](), 0.0
+    cases, total_bits = list[str](), 0.0
     for case in ranked:
-        if chosen and (bits[case] < _WORTH * bits[ranked[0]] or known + bits[case] > most):
+        if cases and (bits[case] < _WORTH * bits[ranked[0]] or total_bits + bits[case] > most):
             break
-        chosen.append(case)
-        known += bits[case]
-    return tuple(chosen)
+        cases.append(case)
+        total_bits += bits[case]
+    return tuple(cases)
 
 
 def _information(share: float, rates: CaseRates) -> float:

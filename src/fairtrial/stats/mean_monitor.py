@@ -1,4 +1,4 @@
-"""A monitor of a bounded mean that may be looked at after every value: when does it leave its reference?
+"""Monitors whether a bounded mean leaves its reference, looking after each value.
 
 The first values are the reference. Their mean has an interval that holds with a probability of 99.9 % at any time
 (bets on a bounded mean). Gamblers then bet that later values lie above its upper end, and others that they lie below
@@ -91,7 +91,7 @@ class MeanMonitor:
     mean: float | None = None
     interval: Interval | None = None
     alarm: MonitorAlarm | None = None
-    cut: int = 0
+    large_weights: int = 0
     _values: list[WeighedValue] = field(default_factory=list)
     _recent: list[WeighedValue] = field(default_factory=list)
     _most_weight: float = 1.0
@@ -123,7 +123,7 @@ class MeanMonitor:
         del self._recent[:-_RECENT]
         if self.alarm is not None:
             return
-        self.cut += weight > self._most_weight
+        self.large_weights += weight > self._most_weight
         share = min(1.0, weight / self._most_weight)
         self._rise.add(value, share, self.count)
         self._fall.add(1 - value, share, self.count)
@@ -143,12 +143,12 @@ class MeanMonitor:
 
 def _refute(values: list[WeighedValue], most_weight: float) -> float:
     """Return the largest limit for which there is the evidence that the mean lies above it, or 0."""
-    needed, low, high = math.log(2 / _REFERENCE_ALPHA), 0.0, 1.0
+    threshold, low, high = math.log(2 / _REFERENCE_ALPHA), 0.0, 1.0
     for _ in range(_STEPS):
         limit = (low + high) / 2
         evidence = Evidence(limit, len(values), EVEN)
         evidence.add([limit + weight / most_weight * (value - limit) for value, weight in values])
-        low, high = (limit, high) if evidence.log >= needed else (low, limit)
+        low, high = (limit, high) if evidence.log >= threshold else (low, limit)
     return low
 
 

@@ -177,14 +177,14 @@ def _sum_from_end(values: Sequence[float]) -> tuple[float, ...]:
     return tuple(accumulate(reversed(values)))[::-1]
 
 
-def _log_means_of_draws(successes: int, number: int, drawn: int) -> list[float]:
+def _log_means_of_draws(successes: int, number: int, size: int) -> list[float]:
     """Return the logarithm of the mean of `exp(tilt * X)` for each tilt, X being the successes among drawn values.
 
     X has the hypergeometric distribution.
     """
-    low, high = max(0, drawn - (number - successes)), min(successes, drawn)
-    draws = math.comb(number, drawn)
-    chances = [math.comb(successes, x) * math.comb(number - successes, drawn - x) / draws for x in range(low, high + 1)]
+    low, high = max(0, size - (number - successes)), min(successes, size)
+    draws = math.comb(number, size)
+    chances = [math.comb(successes, x) * math.comb(number - successes, size - x) / draws for x in range(low, high + 1)]
     means = []
     for tilt in _TILTS:
         largest = tilt * (high if tilt > 0 else low)

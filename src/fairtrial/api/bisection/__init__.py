@@ -1,1 +1,1 @@
-"""Finds the commit that changed what an agent does."""
+"""Finds the commit that changed an agent."""

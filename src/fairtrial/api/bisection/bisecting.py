@@ -1,4 +1,4 @@
-"""Which commit changed the outcomes of cases? A search in which every evaluation may be wrong."""
+"""Searches for the commit that changed the outcomes of cases, although each evaluation may be wrong."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fairtrial.api.bisection.bisected_runs import Evaluation, read_case_id, read_command, read_outcomes
 from fairtrial.api.bisection.commits import CommitRange, WorkTree, list_commits, open_work_tree
-from fairtrial.api.bisection.evaluations import Evaluation, read_case_id, read_command, read_outcomes
 from fairtrial.api.bisection.state import EvaluationLine, SearchState, open_state
 from fairtrial.api.stored_runs import measure_stored, open_store
 from fairtrial.errors import StoreError, UsageError, spell
@@ -22,7 +22,7 @@ CONFIDENCE = 0.95
 MOST_ATTEMPTS = 2000
 _MOST_CASES = 10
 _TELLING = 0.25
-"""An attempt that tells so many bits is made alone, because its outcome may decide what to run next."""
+"""An attempt that tells so many bits is made alone, because its outcome may decide the next one."""
 _ATTEMPTS = 3
 """The attempts that are made together if each of them tells little: a run costs more than its attempts."""
 _LONGEST_TITLE = 120
@@ -51,17 +51,19 @@ def bisect(
     outcomes of each case count. Otherwise exit code 0 is a pass, 125 says that the commit cannot be tested, and another
     one below 128 is a failure. A search that was interrupted goes on where it was. Raises UsageError.
     """
-    chosen = options or BisectOptions()
-    if not 0.5 <= chosen.confidence < 1:
-        raise UsageError(f"{spell('confidence')}: must be at least 0.5 and below 1, got {chosen.confidence!r}")
+    search_options = options or BisectOptions()
+    if not 0.5 <= search_options.confidence < 1:
+        raise UsageError(f"{spell('confidence')}: must be at least 0.5 and below 1, got {search_options.confidence!r}")
     here = Path.cwd()
-    ends = [_find_end(text, chosen.store) for text in (good, bad)]
+    ends = [_find_end(text, search_options.store) for text in (good, bad)]
     commits = list_commits(here, ends[0].commit, ends[1].commit)
-    question = (commits.good, commits.commits[-1].id, command, chosen.setup, ends[0].run, ends[1].run)
+    question = (commits.good, commits.commits[-1].id, command, search_options.setup, ends[0].run, ends[1].run)
     with ExitStack() as stack:
         state = stack.enter_context(open_state(commits.top, question))
-        evaluation = read_command(command, chosen.setup, state.store)
-        search = _Search(commits, evaluation, state, chosen, note, here.resolve().relative_to(commits.top.resolve()))
+        evaluation = read_command(command, search_options.setup, state.store)
+        search = _Search(
+            commits, evaluation, state, search_options, note, here.resolve().relative_to(commits.top.resolve())
+        )
         if evaluation.knows_cases:
             search.add_run(GOOD, ends[0].outcomes)
             search.add_run(len(commits.commits) - 1, ends[1].outcomes)
@@ -97,7 +99,7 @@ def _find_end(text: str, store: str) -> _End:
 
 @dataclass
 class _Search:
-    """A search with what it has run so far."""
+    """A search with what it has run."""
 
     commits: CommitRange
     evaluation: Evaluation
@@ -233,11 +235,11 @@ class _Search:
                 notes.append("the other commits cannot be tested")
         ranked = sorted(rates, key=lambda case: -rates[case].changed)[:_MOST_CASES]
         cases = tuple(BisectedCase(read_case_id(case), *rates[case]) for case in ranked)
-        found = commits[best].commit if is_found else ""
+        answer = commits[best].commit if is_found else ""
         return Bisection(
             self.commits.good,
             commits[-1].commit,
-            found,
+            answer,
             posterior[best],
             self.options.confidence,
             self.attempts,

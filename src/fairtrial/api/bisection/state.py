@@ -1,4 +1,4 @@
-"""What a search for a commit has run so far, as JSON lines: an interrupted search goes on from there."""
+"""Keeps the evaluations of a search for a commit as JSON lines, so that an interrupted search goes on from there."""
 
 from __future__ import annotations
 

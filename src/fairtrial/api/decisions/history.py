@@ -113,8 +113,8 @@ def _find_series(store: Store, run: str, series: Sequence[str], order: str) -> t
     if not finished:
         raise UsageError("the store holds no finished run")
     chosen = store.run(run) if run else finished[-1]
-    common = _describe(chosen, series)
-    members = [info for info in finished if _describe(info, series) == common]
+    common = describe_run(chosen, series)
+    members = [info for info in finished if describe_run(info, series) == common]
     if order == "commit":
         members.sort(key=_date)
     if not members:
@@ -131,7 +131,7 @@ def _date(info: RunInfo) -> tuple[datetime, str]:
     return datetime.max.replace(tzinfo=UTC), info.started
 
 
-def _describe(info: RunInfo, series: Sequence[str]) -> dict[str, str]:
+def describe_run(info: RunInfo, series: Sequence[str]) -> dict[str, str]:
     """Return the fields of a run that name its series."""
     texts = {
         "agent": str(info.config.get("agent") or ""),

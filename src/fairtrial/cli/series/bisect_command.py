@@ -69,8 +69,8 @@ def bisect(
     def note(line: str) -> None:
         click.echo(line, err=True)
 
-    found = api.bisect(good, bad, text, api.BisectOptions(setup, confidence, max_attempts, store), note)
-    trust_flags.write(found, json_file)
+    bisection = api.bisect(good, bad, text, api.BisectOptions(setup, confidence, max_attempts, store), note)
+    trust_flags.write(bisection, json_file)
     if not trust_flags.is_stdout(json_file):
-        api.print_bisection(console(), found)
-    return exit_codes.OK if found.found else exit_codes.UNSCORED
+        api.print_bisection(console(), bisection)
+    return exit_codes.OK if bisection.found else exit_codes.UNSCORED

@@ -54,7 +54,7 @@ class Evaluation:
         return words[:2] == ["fairtrial", "run"] or words[1:] == ["-m", "fairtrial", "run"]
 
     def prepare(self, folder: Path) -> str:
-        """Prepare the work tree, and return what failed, or an empty text."""
+        """Prepare the work tree, and return the problem, or an empty text."""
         if not self.setup:
             return ""
         code, message = _execute(self.setup, folder)
@@ -67,16 +67,16 @@ class Evaluation:
         """
         if not self.knows_cases:
             return self._run_command(folder)
-        known = self._run_ids()
+        earlier_ids = self._run_ids()
         only = [word for case in cases for word in ("--only", read_case_id(case))]
         code, message = _execute((*self.words, "--store", self.store, "--attempts", str(attempts), *only), folder)
-        new = [run_id for run_id in self._run_ids() if run_id not in known]
-        if code in _UNTESTABLE or not new:
+        new_ids = [run_id for run_id in self._run_ids() if run_id not in earlier_ids]
+        if code in _UNTESTABLE or not new_ids:
             return Evaluated({}, f"the command ended with exit code {code}: {message}")
         with closing(open_store(self.store, create=False)) as store:
-            outcomes = read_outcomes(measure_stored(store, store.run(new[0])))
-        chosen = set(cases)
-        outcomes = {case: counts for case, counts in outcomes.items() if not chosen or case in chosen}
+            outcomes = read_outcomes(measure_stored(store, store.run(new_ids[0])))
+        wanted_cases = set(cases)
+        outcomes = {case: counts for case, counts in outcomes.items() if not wanted_cases or case in wanted_cases}
         return Evaluated(outcomes, "" if outcomes else "no case has a verdict")
 
     def _run_command(self, folder: Path) -> Evaluated:

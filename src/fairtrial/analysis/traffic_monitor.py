@@ -1,0 +1,99 @@
+"""Monitors of the measures of production traffic along runs, conversation by conversation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fairtrial.analysis.measured_run import CASES, Measure, measured_values
+from fairtrial.records.attempt_row import AttemptRow
+from fairtrial.records.record import Json
+from fairtrial.records.run import RunInfo
+from fairtrial.records.run_comparison import IntervalEstimate
+from fairtrial.records.run_history import WatchedMeasure
+from fairtrial.stats.mean_monitor import MeanMonitor
+
+_LARGEST_LOG = 700.0
+
+
+@dataclass
+class _Watched:
+    """A measure with its monitor, the terms on which its values were taken, and where each run begins."""
+
+    monitor: MeanMonitor
+    terms: Json
+    starts: list[tuple[int, str]] = field(default_factory=list)
+
+    def find_run(self, number: int) -> str:
+        """Return the run that holds the value of a number."""
+        return next((run for start, run in reversed(self.starts) if start < number), "")
+
+
+@dataclass
+class TrafficMonitor:
+    """Monitors of all bounded measures. A measure that is taken in another way begins again, which `notes` say."""
+
+    reference: int
+    false_every: float
+    notes: list[str] = field(default_factory=list)
+    _watched: dict[str, _Watched] = field(default_factory=dict)
+    _measures: dict[str, Measure] = field(default_factory=dict)
+
+    def add(self, info: RunInfo, measures: Mapping[str, Measure], rows: Iterable[AttemptRow]) -> None:
+        """Add the conversations of a run, in the order in which they came."""
+        # The pass rate of a criterion says the same as its values, but for its threshold.
+        watchable = {name: measure for name, measure in measures.items() if name in (CASES, measure.criterion)}
+        for name, measure in watchable.items():
+            if measure.is_bounded:
+                self._begin(info, name, measure)
+        for row in rows:
+            for name, value in measured_values(row, watchable):
+                if value is None or name not in self._watched:
+                    continue
+                share = watchable[name].share(value)
+                self._watched[name].monitor.add(share, 1 / row.probability if row.probability else 1.0)
+
+    def _begin(self, info: RunInfo, name: str, measure: Measure) -> None:
+        terms: Json = dict(info.signatures) if name == CASES else info.signatures.get(name)
+        watched = self._watched.get(name)
+        if watched is None or watched.terms != terms:
+            if watched is not None:
+                what = "a criterion, a threshold or a judge" if name == CASES else "its options, threshold or judge"
+                self.notes.append(f"{name} begins again at {info.id}: {what} changed")
+            watched = self._watched[name] = _Watched(MeanMonitor(self.reference, self.false_every), terms)
+        self._measures[name] = measure
+        watched.starts.append((watched.monitor.count, info.id))
+
+    def report(self, judges: Mapping[str, str]) -> list[WatchedMeasure]:
+        """Return the state of each measure. `judges` says of each criterion whether its judge drifted."""
+        return [self._report(name, watched, judges) for name, watched in self._watched.items()]
+
+    def _report(self, name: str, watched: _Watched, judges: Mapping[str, str]) -> WatchedMeasure:
+        monitor, measure, alarm = watched.monitor, self._measures[name], watched.monitor.alarm
+        state, since, seen_in = "steady" if monitor.interval else "reference", "", ""
+        if alarm is not None:
+            state = "higher" if alarm.is_rise != measure.lower_is_better else "lower"
+            since, seen_in = watched.find_run(alarm.start), watched.find_run(alarm.number)
+        if monitor.large_weights:
+            self.notes.append(
+                f"{name}: {monitor.large_weights:,} values were sampled more rarely than any of the reference"
+            )
+        return WatchedMeasure(
+            name,
+            state,
+            monitor.count,
+            _in_unit(measure, monitor),
+            None if monitor.recent is None else measure.value(monitor.recent),
+            math.exp(min(_LARGEST_LOG, monitor.log_evidence)),
+            since,
+            seen_in,
+            judges.get(name, "unknown"),
+        )
+
+
+def _in_unit(measure: Measure, monitor: MeanMonitor) -> IntervalEstimate:
+    if monitor.mean is None or monitor.interval is None:
+        return IntervalEstimate(None)
+    ends: Sequence[float] = sorted(map(measure.value, monitor.interval))
+    return IntervalEstimate(measure.value(monitor.mean), ends[0], ends[1])

@@ -1,0 +1,154 @@
+"""`fairtrial watch` raises an alarm if the scores of production traffic leave their reference."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from commands import enter, fairtrial
+from fairtrial import EvalCase, EvalSet, Invocation, Message, score
+from fairtrial.api.stored_runs import open_store
+from fairtrial.store import DEFAULT_URL
+from graded_runs import graded, recording
+
+DAY = 150
+SMALL = ("--reference", "200", "--false-every", "1000")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder."""
+    enter(tmp_path, monkeypatch)
+
+
+def store_day(
+    rng: random.Random,
+    rate: float,
+    *,
+    value: float = 1.0,
+    threshold: float = 0.5,
+    tags: tuple[str, ...] = (),
+    fixed: bool = False,
+) -> str:
+    """The id of a run of traffic: 150 conversations, of which a share has the value and the others 0."""
+    values = {f"{'canary' if fixed else rng.random()}-{number}": value * (rng.random() < rate) for number in range(DAY)}
+    cases = tuple(EvalCase(name, (Invocation(Message("Grade?")),)) for name in values)
+    recordings = [recording(name, value, 1) for name, value in values.items()]
+    run = score(recordings, EvalSet("traffic", cases), [graded(threshold)], store=DEFAULT_URL)
+    with closing(open_store(DEFAULT_URL)) as store:
+        store.finish(replace(run.info, config={**run.info.config, "tags": list(tags)}), run.summary)
+    return run.info.id
+
+
+def test_traffic_without_a_change_raises_no_alarm() -> None:
+    """The report says what the reference is."""
+    rng = random.Random(1)
+    for _ in range(4):
+        store_day(rng, 0.9)
+    done = fairtrial("watch", *SMALL)
+    assert done.code == 0
+    assert "No alarm: nothing shows that a measure left its reference." in done.out
+    rows = fairtrial("watch", *SMALL, "--json", "-").json["measures"]
+    assert {row["measure"]: (row["state"], row["count"]) for row in rows} == {
+        "cases": ("steady", 4 * DAY),
+        "quality": ("steady", 4 * DAY),
+    }
+    assert all(row["reference"]["low"] < 0.9 < row["reference"]["high"] for row in rows)
+
+
+def test_a_fall_raises_an_alarm_and_names_the_run() -> None:
+    """The exit code is 1."""
+    rng = random.Random(2)
+    ids = [store_day(rng, 0.9 if day < 3 else 0.4) for day in range(5)]
+    done = fairtrial("watch", *SMALL, "--json", "-")
+    assert done.code == 1
+    (row,) = [row for row in done.json["measures"] if row["measure"] == "quality"]
+    assert (row["state"], row["since"], row["judge"]) == ("lower", ids[3], "unknown")
+    assert row["seen_in"] == ids[3]
+    assert row["evidence"] >= 1000
+
+
+def test_the_reference_waits_for_its_conversations() -> None:
+    """Nothing is compared before."""
+    store_day(random.Random(3), 0.9)
+    (row, *_) = fairtrial("watch", "--json", "-").json["measures"]
+    assert (row["state"], row["reference"]["value"]) == ("reference", None)
+
+
+def test_a_changed_threshold_begins_a_new_reference() -> None:
+    """The fall of the pass rate is not the agent's."""
+    rng = random.Random(4)
+    for day in range(4):
+        store_day(rng, 0.9, value=0.6, threshold=0.5 if day < 2 else 0.8)
+    done = fairtrial("watch", *SMALL, "--json", "-")
+    assert done.code == 0
+    assert any("begins again" in note for note in done.json["notes"])
+
+
+@pytest.mark.parametrize(("canary_rate", "judge"), [(0.9, "steady"), (0.4, "drifted")])
+def test_canaries_tell_the_judge_from_the_agent(canary_rate: float, judge: str) -> None:
+    """The same recordings get other scores if the judge drifted."""
+    rng = random.Random(5)
+    for day in range(6):
+        store_day(rng, 0.9 if day < 3 else 0.4)
+        store_day(rng, 0.9 if day < 3 else canary_rate, tags=("canary",), fixed=True)
+    done = fairtrial("watch", *SMALL, "--json", "-")
+    assert done.code == 1
+    assert {row["judge"] for row in done.json["measures"]} == {judge}
+    said = "the judge scores the canaries " + ("as before" if judge == "steady" else "differently, too")
+    assert said in " ".join(fairtrial("watch", *SMALL).out.split())
+
+
+@pytest.fixture
+def hook() -> Iterator[tuple[str, Callable[[], list[bytes]]]]:
+    """The address of a service that takes alarms, and what it was sent."""
+    bodies: list[bytes] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *words: object) -> None:
+            """Write no log."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/alarms", lambda: bodies
+        server.shutdown()
+        thread.join()
+
+
+def test_alarms_are_posted(hook: tuple[str, Callable[[], list[bytes]]]) -> None:
+    """The request holds names, numbers and ids, and no conversation."""
+    url, sent = hook
+    rng = random.Random(6)
+    for _ in range(3):
+        store_day(rng, 0.9)
+    assert fairtrial("watch", *SMALL, "--post", url).code == 0
+    assert sent() == []
+    for _ in range(2):
+        store_day(rng, 0.3)
+    assert fairtrial("watch", *SMALL, "--post", url).code == 1
+    (body,) = map(json.loads, sent())
+    assert body["kind"] == "alarm"
+    assert {alarm["measure"] for alarm in body["alarms"]} == {"cases", "quality"}
+    assert "Grade?" not in json.dumps(body)
+
+
+def test_an_empty_store_is_refused() -> None:
+    """There is no traffic."""
+    store_day(random.Random(7), 0.9, tags=("canary",))
+    done = fairtrial("watch")
+    assert done.code == 2
+    assert "no run of score or receive" in done.err
