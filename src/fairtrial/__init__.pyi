@@ -85,7 +85,7 @@ from fairtrial.metrics.rubrics import ToolUseRubrics as ToolUseRubrics
 from fairtrial.metrics.rubrics import TrajectoryRubrics as TrajectoryRubrics
 from fairtrial.metrics.conversation import TaskSuccess as TaskSuccess
 from fairtrial.metrics.conversation import ToolUseQuality as ToolUseQuality
-from fairtrial.metrics.user_consent import UserConsent as UserConsent
+from fairtrial.metrics.tool_rules.user_consent import UserConsent as UserConsent
 from fairtrial.metrics.conversation import TrajectoryQuality as TrajectoryQuality
 from fairtrial.metrics.adaptive_quality import GeneralQuality as GeneralQuality
 from fairtrial.metrics.adaptive_quality import InstructionFollowing as InstructionFollowing

@@ -12,7 +12,7 @@ import pytest
 
 import attacked_agents
 from commands import enter, fairtrial
-from fairtrial.api import DEFAULT_URL, reread
+from fairtrial.api import DEFAULT_URL, attack_choice_in, reread
 from fairtrial.records.attack_report import AttackRate, AttackReport
 from html_pages import read_page
 from loopback import Loopback, Request, Say
@@ -187,9 +187,13 @@ def test_a_model_adapts_attacks_that_failed(monkeypatch: pytest.MonkeyPatch) -> 
     with Loopback(write) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         code, adapted = _attack("gullible", "--adapt", report.run, "--attacker", "openai/attacker")
+        _, bounded = _attack("gullible", "--adapt", report.run, "--attacker", "openai/attacker", "--max-calls", "1")
     assert (code, _share(adapted.success)) == (1, (2, 2))
     assert [row.name for row in adapted.rows if row.by == "attack"] == ["adapted"]
-    assert len(asked) == 2
+    assert len(asked) == 3
+    assert bounded.success.attempts == 1
+    stored = attack_choice_in(reread(DEFAULT_URL, adapted.run).info.config)
+    assert [own.attack.template for own in stored.adapted] == ["adapted", "adapted"]
     assert "Account A1 has 310 dollars." in "".join(asked)
     assert not [done for done in attacked_agents.WORLD if done.startswith("send_money")]
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from fairtrial.metrics.user_consent import UserConsent
+from fairtrial.metrics.tool_rules.user_consent import UserConsent
 from fairtrial.records.case import EvalCase
 from fairtrial.records.reply import Prompt
 from fairtrial.records.score import Score

@@ -29,8 +29,8 @@ from fairtrial.metrics.response_judged import FinalResponseMatch
 from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
 from fairtrial.metrics.safety import Safety
 from fairtrial.metrics.simulator import UserSimulatorQuality
+from fairtrial.metrics.tool_rules.user_consent import UserConsent
 from fairtrial.metrics.trajectory import MatchType, ToolTrajectory
-from fairtrial.metrics.user_consent import UserConsent
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.contents import withheld_contents
 from fairtrial.records.result import Metric

@@ -99,6 +99,11 @@ class AdkAgent:
     make: Callable[..., Any] | None = field(default=None, repr=False)
     _open: list[object] = field(default_factory=list, repr=False)
 
+    @property
+    def shows_tools(self) -> bool:
+        """Whether the environment may describe the tools: it does in every request to a model."""
+        return True
+
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
         """Return an empty text: ADK has a place for files and their URLs."""
         return ""

@@ -243,7 +243,7 @@ class _Watch:
             return
         parameters = request_context.model_request_parameters
         tools = [
-            replace(tool, description=describe_tool(self._environment, tool.name, tool.description or ""))
+            replace(tool, description=describe_tool(self._environment, tool.name, tool.description))
             for tool in parameters.function_tools
         ]
         request_context.model_request_parameters = replace(parameters, function_tools=tools)

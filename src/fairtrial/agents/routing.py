@@ -50,9 +50,11 @@ async def route_call(
     return Answer(response, own=False)
 
 
-def describe_tool(environment: Environment | None, name: str, description: str) -> str:
+def describe_tool(environment: Environment | None, name: str, description: str | None) -> str | None:
     """Return the description of a tool that a model reads: that of the environment, if it changes descriptions."""
-    return environment.describe(name, description) if isinstance(environment, DescribesTools) else description
+    own = description or ""
+    described = environment.describe(name, own) if isinstance(environment, DescribesTools) else own
+    return description if described == own else described
 
 
 async def check_untouched(environment: Environment, call: ToolCall) -> None:

@@ -171,7 +171,7 @@ JUDGED_ENTRIES: tuple[CatalogEntry, ...] = (
         "judge",
         "conversation",
         "yes",
-        "user_consent:UserConsent",
+        "tool_rules.user_consent:UserConsent",
         aggregation="value",
         sample={"threshold": 1.0, "calls": ["cancel_*", "send_money"], "judge_model_options": _JUDGE},
     ),

@@ -125,7 +125,8 @@ def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
     if not selection:
         problem = "no case passed unattacked" if not targets else "no case has a place for an attack"
         raise UsageError(f"{problem}; see the unattacked run {baseline.info.id}")
-    wanted_twins = _count_twins(len(usable), len(selection))
+    # As many for each case: clusters of unequal sizes tell less than equal ones.
+    wanted_twins = _count_twins(len(usable), len(selection)) // len(usable) * len(usable)
     twins = choose_evenly([list(list_twins(target)) for target in usable], wanted_twins, choice.seed)
     cases = [_attack_case(usable[place], attack, ATTACKED) for place, attack in selection]
     cases += [_attack_case(usable[place], attack, HARMLESS) for place, attack in twins]

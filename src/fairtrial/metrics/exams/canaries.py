@@ -171,6 +171,7 @@ _FAMILIES = {
     "multi_turn_task_success_v1": "request",
     "multi_turn_trajectory_quality_v1": "request",
     "multi_turn_tool_use_quality_v1": "request",
+    "user_consent_v1": "consent",
     "response_evaluation_score": "coherent",
     SIMULATED_USERS: "user",
 }
