@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from fairtrial import EvalSet, Run, open_run, score
 from fairtrial.analysis.failures.run_failures import FINDINGS
+from fairtrial.api.run_parts import collected_failures
 from fairtrial.records.failure_mode import Failures
 from fairtrial.store.bodies import compress, raw_json
 from fairtrial.store.store import Store
@@ -83,6 +84,17 @@ def test_no_conversation_is_read(url: str) -> None:
     with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database, database:
         database.execute("DELETE FROM fairtrial_recordings")
     assert open_run(run.info.id, store=url).failures() == expected
+
+
+def test_passes_of_a_large_run_are_a_sample(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a sample of five of 22 passing cases, the failures, their counts and the modes stay the same."""
+    run = planted_run(url, passes=True)
+    expected = run.failures()
+    monkeypatch.setattr(collected_failures, "MOST_PASSES", 5)
+    sampled = open_run(run.info.id, store=url).failures()
+    assert sampled.failed == expected.failed
+    assert (sampled.attempts, sampled.cases, sampled.failed_cases) == (44, 22, 22)
+    assert [replace(mode, shared=()) for mode in sampled.modes] == [replace(mode, shared=()) for mode in expected.modes]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from fairtrial.analysis.failures.shared_features import majority
 from fairtrial.analysis.failures.tool_effects import read_hints
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
-from fairtrial.records.failure_mode import FailedAttempt, FoundFailure, Signature
+from fairtrial.records.failure_mode import Evidence, FailedAttempt, FoundFailure, Signature
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.trace import ToolCall, Trace
 
@@ -30,6 +30,8 @@ FAILED = (Verdict.FAILED, Verdict.ERROR)
 """The verdicts of failed attempts. An attempt without a verdict is counted in the notes."""
 FINDINGS = 1
 """The version of the findings that are stored beside results. Raise it whenever a detector finds something else."""
+BEFORE_PASSES: frozenset[Evidence | None] = frozenset(["side", "break", "expectation"])
+"""The sources that count before attempts at the same case that passed."""
 _NEARLY_ALL = 0.8
 """The share of the attempts that passed which has to share a call, if five or more passed."""
 _FEW_PASSES = 5
@@ -84,7 +86,7 @@ class FailureCollector:
             tally.passes[attempts[0][0].position] = majority(passing)
 
     def add_found(self, attempts: Sequence[FoundAttempt]) -> None:
-        """Add all attempts at a case of which none passed, each failure as it was found when it was scored."""
+        """Add all attempts at a case whose conversations are not read: failures by their findings, passes by number."""
         tally = self.tally
         tally.attempts += len(attempts)
         failures: Counter[int] = Counter()

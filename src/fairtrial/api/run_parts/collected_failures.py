@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
-from fairtrial.analysis.failures.failure_tally import FailureTally
+from fairtrial.analysis.failures.failure_tally import EvenSample, FailureTally
 from fairtrial.analysis.failures.mode_changes import compare_modes, rates_of_run
 from fairtrial.analysis.failures.mode_counts import count_modes
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
 from fairtrial.analysis.failures.named_failures import ReadFailure, estimate_names, names_of_modes, read_failures
-from fairtrial.analysis.failures.run_failures import FAILED, FINDINGS, FailureCollector, FoundAttempt
+from fairtrial.analysis.failures.run_failures import BEFORE_PASSES, FAILED, FINDINGS, FailureCollector, FoundAttempt
 from fairtrial.errors import UsageError
 from fairtrial.formats.garbage import paused_collector
 from fairtrial.records.failure_mode import Failures, ModeChanges
@@ -57,7 +57,7 @@ def count_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTAN
     collector = FailureCollector()
     with paused_collector():
         if isinstance(run, _InStore):
-            _collect_stored(run.stored_attempts, collector)
+            _collect_stored(run.stored_attempts, collector, has_clusters="clusters" in run.info.config)
         else:
             for attempts in by_position(transcripts(run)):
                 _collect(attempts, collector)
@@ -69,26 +69,44 @@ def _collect(attempts: Sequence[Transcript], collector: FailureCollector) -> Non
     collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
 
 
-def _collect_stored(stored: StoredAttempts, collector: FailureCollector) -> None:
-    """Collect the failures of a run in a store. Conversations are read only where the findings are not enough."""
+def _collect_stored(stored: StoredAttempts, collector: FailureCollector, *, has_clusters: bool) -> None:
+    """Collect the failures of a run in a store. Conversations are read only where the findings are not enough.
+
+    Properties of passes are read for an even sample of the cases at which an attempt passed.
+    """
     cases = [(place, list(own)) for place, own in groupby(stored.found_failures(), key=lambda own: own.position)]
-    read = by_position(stored.transcripts([position for position, attempts in cases if not _is_enough(attempts)]))
+    sample: EvenSample[int] = EvenSample(MOST_PASSES)
+    for position, attempts in cases:
+        if _has_pass(attempts):
+            sample.add(position)
+    to_read = {position for position, attempts in cases if not _is_enough(attempts, has_clusters=has_clusters)}
+    to_read.update(sample.items)
+    read = by_position(stored.transcripts(sorted(to_read)))
     following = next(read, None)
     for position, attempts in cases:
         if following is not None and following[0].result.position == position:
             _collect(following, collector)
             following = next(read, None)
-        elif _is_enough(attempts):
+        elif position not in to_read:
             collector.add_found(attempts)
 
 
-def _is_enough(attempts: Sequence[FoundAttempt]) -> bool:
-    """Whether the findings of all attempts at a case say everything: no attempt passed, and all are of this version."""
+def _has_pass(attempts: Sequence[FoundAttempt]) -> bool:
+    return any(own.verdict is Verdict.PASSED for own in attempts)
+
+
+def _is_enough(attempts: Sequence[FoundAttempt], *, has_clusters: bool) -> bool:
+    """Whether the findings of the attempts at a case say all about its failures, and the case needs not be read.
+
+    They do if they are of this version, and if no attempt passed or each failure has a better source than passes.
+    """
     findings = [own.finding for own in attempts if own.verdict in FAILED]
-    return (
-        bool(findings)
-        and all(finding is not None and finding.version == FINDINGS for finding in findings)
-        and all(own.verdict is not Verdict.PASSED for own in attempts)
+    if not findings:
+        return _has_pass(attempts) and not has_clusters
+    is_compared = _has_pass(attempts)
+    return all(
+        finding is not None and finding.version == FINDINGS and (not is_compared or finding.evidence in BEFORE_PASSES)
+        for finding in findings
     )
 
 
@@ -123,6 +141,8 @@ def check_distance(largest_distance: float) -> None:
         raise UsageError(f"largest_distance must be from 0 to 1, got {largest_distance:g}")
 
 
+MOST_PASSES = 2_000
+"""The most cases that passed whose properties are compared with those of failures. Of more, it is an even sample."""
 MOST_FAILED = 20_000
 """The most failed attempts of a run whose modes a report shows. They are held in memory while it is written."""
 

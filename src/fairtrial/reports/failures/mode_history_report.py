@@ -25,7 +25,7 @@ def mode_history_report(history: ModeHistory) -> RenderableType:
     if not history.modes:
         return Group(*lines, Text(f"no failure mode in {count(len(history.runs), 'run')}"), *_notes(history))
     most = max(number or 0 for line in history.modes for number in line.cases)
-    rows = Rows(("failure mode", "cases by run", "last run", "first seen", "last seen", "state"))
+    rows = Rows(("failure mode", "cases by run", "cases now", "first seen", "last seen", "state"))
     for line in history.modes[:_MOST]:
         bars = _draw(line.cases, most)
         now = DASH if line.cases[-1] is None else f"{line.cases[-1]:,}"
@@ -37,7 +37,10 @@ def mode_history_report(history: ModeHistory) -> RenderableType:
     lines += [Text(visible_line(sentence)) for line in history.modes[:_MOST] for sentence in _sentences(line, commits)]
     shown = f"{count(len(history.runs), 'run')}, the oldest first; · no case, blank: its cases were not run"
     chance = f"gone: chance explains so many runs without the mode in one of {history.false_every:,.0f} times at most"
-    return Group(*lines, Text(shown, "dim"), Text(chance, "dim"), *_notes(history))
+    lines.append(Text(shown, "dim"))
+    if any(line.gone or line.back for line in history.modes):
+        lines.append(Text(chance, "dim"))
+    return Group(*lines, *_notes(history))
 
 
 def _draw(cases: Sequence[int | None], most: int) -> str:
