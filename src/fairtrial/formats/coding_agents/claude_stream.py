@@ -59,7 +59,7 @@ def read_stream(lines: Sequence[Any], reading: Diagnostics) -> Stream:
         waiting = _retry(line) if kind == "system" and line.get("subtype") == "api_retry" else ""
     if not end.is_whole and waiting:
         end = StreamEnd(waiting=waiting)
-    end = replace(end, lost=_find_lost_turn(lines, [line for _, line in own]))
+    end = replace(end, loss=_find_lost_turn(lines, [line for _, line in own]))
     entries = [_with_work(entry, inner, reading) for entry in _entries(own, reading)]
     return Stream(entries, session, tools, end)
 
@@ -75,8 +75,8 @@ def _find_lost_turn(lines: Sequence[Any], own: Sequence[dict[str, Any]]) -> str:
     if not starts or not text_at(starts[0], "claude_code_version").startswith("2.") or len(counts) != 1:
         return ""
     shown = 1 + sum(line["type"] == "user" for line in own)
-    counted = counts[0] or 0
-    return f"the result at the end counts {counted} turns, and the messages show {shown}" if counted > shown else ""
+    turns = counts[0] or 0
+    return f"the result at the end counts {turns} turns, and the messages show {shown}" if turns > shown else ""
 
 
 def _with_work(entry: Entry, inner: dict[str, list[tuple[int, dict[str, Any]]]], reading: Diagnostics) -> Entry:
