@@ -148,9 +148,7 @@ def _unknown_format(document: Any) -> str:
         if name:
             return f"is not in a format that is read here; it resembles {name}; got {described(document)}"
     if isinstance(item, dict) and (path := _find_messages(item)):
-        advice = (
-            f"it holds messages, which --map messages={path} reads, with reply=PATH and conversation=PATH if needed"
-        )
+        advice = f"--map messages={path} reads its messages; reply=PATH and conversation=PATH may name more"
         return f"is not in a format that is read here; {advice}; got {described(document)}"
     form = _CONFIG if _is_thresholds(document) else _nearest(document)
     if form is None:
