@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "--to",
     type=click.Choice(["adk", "agents-cli", "agent-skills", "trigger-queries", "waza", "skilljack", "recordings"]),
     help="The format of OUT.  [default: adk for a dataset or a table, agent-skills for evals of a skill in another "
-    "format, else agents-cli]",
+    "format, recordings for a log, else agents-cli]",
 )
 @flags.lenient
 @flags.columns
