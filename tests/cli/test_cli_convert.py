@@ -52,6 +52,15 @@ def test_the_input_is_never_overwritten() -> None:
     assert "is a file that this command reads; choose another file" in done.err
 
 
+def test_a_log_becomes_recordings() -> None:
+    """Any JSON whose paths are named becomes lines that need no path."""
+    row = {"request": {"messages": [{"role": "user", "content": "hi"}]}, "response": {"text": "Yes."}, "session": "s"}
+    Path("log.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    paths = "messages=request.messages,reply=response.text,conversation=session"
+    assert fairtrial("convert", "log.jsonl", "-o", "own.jsonl", "--map", paths).code == 0
+    assert "recordings, 1 recording, 1 invocation" in fairtrial("check", "own.jsonl").out
+
+
 def test_a_config_is_not_converted() -> None:
     """Only eval sets and datasets have another form."""
     Path("test_config.json").write_text('{"criteria": {"response_match_score": 1}}', encoding="utf-8")

@@ -56,6 +56,14 @@ def test_messages_of_any_dialect_are_found() -> None:
     assert [(each.query, each.reply) for each in found.trace.invocations] == [("hi", "Yes."), ("hi", "Yes.")]
 
 
+def test_paths_lead_into_json_texts() -> None:
+    """Tables of databases keep objects as texts."""
+    request = {"messages": [{"role": "user", "content": "hi"}]}
+    columns = {"messages": "request.messages", "reply": "response.text"}
+    (found,) = load([{"request": json.dumps(request), "response": '{"text": "Yes."}'}], columns).recordings
+    assert [(each.query, each.reply) for each in found.trace.invocations] == [("hi", "Yes.")]
+
+
 def test_what_no_path_reaches_is_accounted_for() -> None:
     """A text that stands in no part makes the recording incomplete."""
     rows = [{**ROWS[1], "verdict": "the refund was granted"}, ROWS[1] | {"session": "c"}]

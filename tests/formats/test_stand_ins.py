@@ -50,6 +50,12 @@ def test_a_format_of_others_is_named(document: dict[str, Any], words: str) -> No
         load(document, "x.json")
 
 
+def test_messages_deep_in_unknown_json_are_named_with_their_path() -> None:
+    """The refusal says which option reads them."""
+    with pytest.raises(OtherContentError, match=r"--map messages=request\.body\.turns reads its messages"):
+        load({"request": {"body": {"turns": [MESSAGE]}}, "kept": True}, "x.json")
+
+
 def test_a_stored_completion_is_read_with_its_messages() -> None:
     """In the line that the refusal of its pages names."""
     (recording,) = load({"messages": [MESSAGE], "response": COMPLETION}, "x.jsonl").recordings

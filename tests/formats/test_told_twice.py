@@ -109,6 +109,23 @@ def test_the_result_of_claude_is_compared_with_its_messages(end: dict[str, Any],
 
 
 @pytest.mark.parametrize(
+    ("version", "turns", "reason"),
+    [
+        ("2.1.197", 1, ""),
+        ("2.1.197", 4, "the result at the end counts 4 turns, and the messages show 1"),
+        ("1.0.3", 4, ""),
+    ],
+    ids=["whole", "messages are missing", "another way to count"],
+)
+def test_the_turns_of_claude_are_compared_with_its_messages(version: str, turns: int, reason: str) -> None:
+    """The last line counts the prompt and each message of the user behind it, for example a result of a tool."""
+    session = {"session_id": "s1", "uuid": "u0"}
+    first = {"type": "system", "subtype": "init", "tools": [], "claude_code_version": version, **session}
+    last = {"type": "result", "subtype": "success", "is_error": False, "num_turns": turns, **session}
+    assert recording([first, *_CLAUDE, last]).trace.incomplete == reason
+
+
+@pytest.mark.parametrize(
     ("totals", "notes", "reason"),
     [
         ({}, None, ""),

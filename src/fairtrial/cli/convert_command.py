@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", metavar="OUT", required=True, type=FileToWrite(), help="The file to write.")
 @click.option(
     "--to",
-    type=click.Choice(["adk", "agents-cli", "agent-skills", "trigger-queries", "waza", "skilljack"]),
+    type=click.Choice(["adk", "agents-cli", "agent-skills", "trigger-queries", "waza", "skilljack", "recordings"]),
     help="The format of OUT.  [default: adk for a dataset or a table, agent-skills for evals of a skill in another "
-    "format, else agents-cli]",
+    "format, recordings for a log, else agents-cli]",
 )
 @flags.lenient
 @flags.columns

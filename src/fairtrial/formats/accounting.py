@@ -88,9 +88,9 @@ def account_beside(beside: dict[str, Any] | list[Any], trace: Trace, at: Place, 
 def account_calls(source: Any, trace: Trace, reading: Diagnostics) -> None:
     """Note a source that holds more calls than its recording."""
     own = sum(len(invocation.tool_calls) for invocation in trace.invocations)
-    told = count_calls(source)
-    if told > own:
-        note_unread_leaf(((), f"{told - own} of {told} calls"), reading)
+    named_calls = count_calls(source)
+    if named_calls > own:
+        note_unread_leaf(((), f"{named_calls - own} of {named_calls} calls"), reading)
 
 
 def account_calls_beside(beside: dict[str, Any], trace: Trace, at: Place, reading: Diagnostics) -> None:

@@ -62,9 +62,9 @@ class Shape:
     def _plan(self, keys: tuple[str, ...]) -> _Plan | Literal[False]:
         """Return the leaves that an object with some keys must have, or False if it lacks a key or has another."""
         plan: _Plan | Literal[False] = False
-        others = set(keys) - self._leaves.keys()
+        beside = set(keys) - self._leaves.keys()
         is_single = all(len(group.intersection(keys)) <= 1 for group in self._one_of)
-        if is_single and KNOWN_KEYS.issuperset(others) and self._required.issubset(keys):
+        if is_single and KNOWN_KEYS.issuperset(beside) and self._required.issubset(keys):
             leaves = ((key, self._leaves[key].types) for key in keys if key in self._leaves)
             plan = tuple((key, types) for key, types in leaves if types)
         if len(self._plans) < _MOST_PLANS:
@@ -111,7 +111,7 @@ def inside(shapes: Shapes | Shape) -> Leaf:
     return Leaf({dict: shapes.covers})
 
 
-def listed(shapes: Shapes) -> Leaf:
+def list_leaf(shapes: Shapes) -> Leaf:
     """Return the leaf of a list of objects."""
     return Leaf({list: shapes.cover_all})
 

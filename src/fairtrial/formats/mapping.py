@@ -12,6 +12,7 @@ from fairtrial.formats.accounting import account_beside, account_calls, with_unr
 from fairtrial.formats.chats.dialects import EXPORTED, conversation
 from fairtrial.formats.datasets.column_roles import CONVERSATION, MAPPED_PARTS, MESSAGES, USER
 from fairtrial.formats.kinds.kind import as_text, call_message, function_call, text_message
+from fairtrial.formats.messages import read_response
 from fairtrial.formats.nearest_format import described
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
@@ -25,8 +26,10 @@ _ARGUMENTS = ("args", "arguments", "input", "parameters")
 def read_mapped(values: list[Any], reading: Diagnostics, stem: str) -> tuple[Recording, ...]:
     """Return a recording for each value, or for each conversation id if `conversation` is mapped.
 
-    Raises FormatError for a path that is no JSONPath, or that leads nowhere in every value.
+    A text of JSON under a key of a value is decoded, because tables hold objects as texts. Raises FormatError for a
+    path that is no JSONPath, or that leads nowhere in every value.
     """
+    values = list(map(_with_objects, values))
     paths = _Paths(reading)
     groups: dict[str, list[tuple[int, dict[str, list[Any]]]]] = {}
     for i, value in enumerate(values):
@@ -36,6 +39,13 @@ def read_mapped(values: list[Any], reading: Diagnostics, stem: str) -> tuple[Rec
     paths.note_empty(values)
     reading.finish()
     return tuple(_recording(name, group, values, reading) for name, group in groups.items())
+
+
+def _with_objects(value: Any) -> Any:
+    """Return a row with the objects and lists in its texts."""
+    if not isinstance(value, dict):
+        return value
+    return {key: read_response(item) if isinstance(item, str) else item for key, item in value.items()}
 
 
 def _recording(

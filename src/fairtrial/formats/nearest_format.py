@@ -10,6 +10,7 @@ from fairtrial.config.spelling import snake
 from fairtrial.config.wording import format_value
 from fairtrial.errors import FormatError, nearest
 from fairtrial.formats.skills.other_dialects import NEAREST as NEAREST_EVALS
+from fairtrial.formats.value_shapes import holds_messages
 from fairtrial.records.record import Record
 from fairtrial.text.display import shorten
 from fairtrial.text.pointer import escape
@@ -146,12 +147,28 @@ def _unknown_format(document: Any) -> str:
         name = name or (_APART if _is_stored_completion(item) else "")
         if name:
             return f"is not in a format that is read here; it resembles {name}; got {described(document)}"
+    if isinstance(item, dict) and (path := _find_messages(item)):
+        advice = f"--map messages={path} reads its messages; reply=PATH and conversation=PATH may name more"
+        return f"is not in a format that is read here; {advice}; got {described(document)}"
     form = _CONFIG if _is_thresholds(document) else _nearest(document)
     if form is None:
         allowed = f"{_EVAL_SET.name} {_EVAL_SET.sample}, for example"
     else:
         allowed = f"the nearest is {form.name} {form.sample}"
     return f"is not in a format that is read here; {allowed}; got {described(document)}"
+
+
+def _find_messages(item: dict[str, Any], depth: int = 3) -> str:
+    """Return the JSONPath of a list of messages a few levels deep in an object, or an empty text."""
+    for key in _few(item):
+        value = item[key]
+        if not (key.isidentifier() and key.isascii() and len(key) <= _LONGEST_KEY):
+            continue
+        if isinstance(value, list) and value and holds_messages(value[0], depth=0):
+            return key
+        if depth and isinstance(value, dict) and (inner := _find_messages(value, depth - 1)):
+            return f"{key}.{inner}"
+    return ""
 
 
 def case_problem(raw: dict[str, Any]) -> str:

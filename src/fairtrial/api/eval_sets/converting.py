@@ -1,4 +1,4 @@
-"""Convert an eval set into another format, and report every loss."""
+"""Convert an eval set into another format, or a log into recordings, and report every loss."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from fairtrial.errors import UsageError
 from fairtrial.formats.adk.write import dumps
 from fairtrial.formats.agents_cli.write_dataset import dataset
 from fairtrial.formats.benchmarks.tau2_tasks import KIND as TAU2_TASKS
+from fairtrial.formats.conversation.options import DEFAULTS
 from fairtrial.formats.datasets.case_tables import KIND as TABLE
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.reading import NO_COLUMNS
+from fairtrial.formats.recordings import line
 from fairtrial.formats.skills.evals_json import KIND as EVALS_KIND
 from fairtrial.formats.skills.skill_files import KINDS, TRIGGER_KIND
 from fairtrial.formats.skills.write_evals import write_evals
 from fairtrial.records.record import Record
 from fairtrial.text.display import count
 
-Format = Literal["adk", "agents-cli", "agent-skills", "trigger-queries", "waza", "skilljack"]
+Format = Literal["adk", "agents-cli", "agent-skills", "trigger-queries", "waza", "skilljack", "recordings"]
 
 
 class Converted(Record, frozen=True):
@@ -46,14 +48,24 @@ def convert(
 ) -> Converted:
     """Return an eval set in another format: ADK's, the dataset of agents-cli, or a format for the evals of a skill.
 
-    The default is ADK's format for a dataset, a table and tasks of tau2-bench, `evals.json` for other evals of a skill,
-    and a dataset for an eval set of ADK. `columns` names the columns of the table.
+    The recordings in a log, or in any JSON whose paths `columns` names, become JSON lines. Otherwise, the default is
+    ADK's format for a dataset, a table and tasks of tau2-bench, `evals.json` for other evals of a skill, and a dataset
+    for an eval set of ADK. `columns` also names the columns of a table.
     """
     check_columns(columns)
     loaded = loading.read_file(Path(path), lenient=lenient, columns=columns)
+    if loaded.spans:
+        loaded = loading.with_conversations([loaded], DEFAULTS)[0]
+    if to is None and loaded.eval_set is None and loaded.recordings:
+        to = "recordings"
+    if to == "recordings":
+        if not loaded.recordings:
+            raise UsageError(f"{path}: holds {loaded.kind}, and no recording")
+        lines = b"".join(map(line, loaded.recordings)).rstrip(b"\n")
+        return Converted(lines, "recordings", (), loaded.warnings, loaded.notes)
     if loaded.eval_set is None:
         raise UsageError(f"{path}: holds {loaded.kind}; only eval sets and datasets are converted")
-    target = to or _default_format(loaded.kind)
+    target = _default_format(loaded.kind) if to is None else to
     if target == "agents-cli":
         content, losses = dataset(loaded.eval_set, loaded.recordings)
         return Converted(content, target, tuple(losses), loaded.warnings, loaded.notes)
@@ -74,7 +86,7 @@ def convert(
     return Converted(written.content, target, tuple(losses), loaded.warnings, notes, written.files)
 
 
-def _default_format(kind: str) -> Format:
+def _default_format(kind: str) -> Literal["adk", "agents-cli", "agent-skills"]:
     if kind in ("agents-cli dataset", TABLE, TAU2_TASKS):
         return "adk"
     return "agent-skills" if kind in (*KINDS, TRIGGER_KIND) and kind != EVALS_KIND else "agents-cli"

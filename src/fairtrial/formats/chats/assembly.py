@@ -36,22 +36,22 @@ from fairtrial.records.trace import (
 class Dialect(NamedTuple):
     """A shape of messages.
 
-    `is_message` says whether a message has a mark that no other dialect has. `read` reads one message. A part or a role
-    that it does not know is an error, because its content would be lost. It uses messages of the `declared` shapes as a
-    whole. `is_known` says which objects inside a message carry nothing, beside those of all providers.
+    `is_message` says whether a message has a mark that no other dialect has. `read_message` reads one message. A part
+    or a role that it does not know is an error, because its content would be lost. It uses messages of the `declared`
+    shapes as a whole. `is_known` says which objects inside a message carry nothing, beside those of all providers.
     """
 
     name: str
     is_message: Callable[[dict[str, Any]], bool]
-    read: Read
+    read_message: Read
     declared: Shapes
     is_known: IsKnown | None = None
 
     def entries(self, message: dict[str, Any], at: Place, reading: Diagnostics) -> Sequence[Entry]:
         """Return the entries of a message, of which each leaf is accounted for."""
         if self.declared.covers(message):
-            return self.read(message, at, reading)
-        return read_and_account(self.read, message, at, reading, self.is_known)
+            return self.read_message(message, at, reading)
+        return read_and_account(self.read_message, message, at, reading, self.is_known)
 
 
 def assemble(entries: Iterable[Entry], instructions: str, declarations: tuple[dict[str, Any], ...]) -> Trace:

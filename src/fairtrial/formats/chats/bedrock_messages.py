@@ -25,7 +25,7 @@ from fairtrial.formats.declared_shapes import (
     Shape,
     Shapes,
     inside,
-    listed,
+    list_leaf,
     text_or,
 )
 from fairtrial.formats.message_entries import Entry
@@ -129,7 +129,7 @@ def _message(**leaves: Leaf) -> Shape:
     return Shape({"content": text_or(Shapes("type", {"": Shape(leaves, one_of=(" ".join(leaves),))}))})
 
 
-_CONTENT = listed(Shapes("type", {"": Shape({"json": ANYTHING, "text": TEXT}, one_of=("json text",))}))
+_CONTENT = list_leaf(Shapes("type", {"": Shape({"json": ANYTHING, "text": TEXT}, one_of=("json text",))}))
 _USE = inside(Shape({"name": NAME, "input": ARGUMENTS}))
 _RESULT = inside(Shape({"content": _CONTENT}))
 _REASONING = inside(Shape({"reasoningText": inside(Shape({"text": TEXT}))}))

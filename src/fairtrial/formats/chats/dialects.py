@@ -136,8 +136,8 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
             session = messages.with_unknown_steps(session, raw)
         session = _with_turns_of_users(session, raw, instructions, declarations)
     else:
-        read = dialect.read if are_declared else partial(_entries, dialect)
-        entries = [entry for i, message in enumerate(raw) for entry in read(message, (messages_at, i), reading)]
+        read_message = dialect.read_message if are_declared else partial(_entries, dialect)
+        entries = [entry for i, message in enumerate(raw) for entry in read_message(message, (messages_at, i), reading)]
         session = assemble(entries, instructions, declarations)
     if extra:
         account_beside(extra, session, at, reading)

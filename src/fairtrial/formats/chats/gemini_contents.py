@@ -15,7 +15,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.declared_shapes import FLAG, NAME, OBJECT, TEXT, Leaf, Shape, Shapes, inside, listed
+from fairtrial.formats.declared_shapes import FLAG, NAME, OBJECT, TEXT, Leaf, Shape, Shapes, inside, list_leaf
 from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Step, ToolCall
@@ -80,7 +80,7 @@ _ONE = " ".join(("text", *_CALLS, *_RESULTS))
 
 
 def _message(**leaves: Leaf) -> Shape:
-    return Shape({"parts": listed(Shapes("type", {"": Shape(leaves, one_of=(_ONE,))}))})
+    return Shape({"parts": list_leaf(Shapes("type", {"": Shape(leaves, one_of=(_ONE,))}))})
 
 
 _INPUT = _message(text=TEXT, **_RESULTS)

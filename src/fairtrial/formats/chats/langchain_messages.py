@@ -15,7 +15,18 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
     unknown_part,
 )
-from fairtrial.formats.declared_shapes import ARGUMENTS, EMPTY, NAME, TEXT, Leaf, Shape, Shapes, inside, listed, text_or
+from fairtrial.formats.declared_shapes import (
+    ARGUMENTS,
+    EMPTY,
+    NAME,
+    TEXT,
+    Leaf,
+    Shape,
+    Shapes,
+    inside,
+    list_leaf,
+    text_or,
+)
 from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_medium, read_response
 from fairtrial.formats.reading import Diagnostics, Place
@@ -167,6 +178,6 @@ def _message(**leaves: Leaf) -> Shape:
 
 
 _CALL = Shape({"name": NAME, "args": ARGUMENTS})
-_INPUT, _ANSWER = _message(), _message(tool_calls=listed(Shapes("type", {"": _CALL, "tool_call": _CALL})))
+_INPUT, _ANSWER = _message(), _message(tool_calls=list_leaf(Shapes("type", {"": _CALL, "tool_call": _CALL})))
 _DECLARED = Shapes("type", {"human": _INPUT, "system": _INPUT, "tool": _INPUT, "ai": _ANSWER})
 LANGCHAIN = Dialect(_NAME, _is_message, _entries, _DECLARED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairtrial.formats.chats.assembly import Dialect
-from fairtrial.formats.declared_shapes import ARGUMENTS, NAME, TEXT, Shape, Shapes, inside, listed, text_or
+from fairtrial.formats.declared_shapes import ARGUMENTS, NAME, TEXT, Shape, Shapes, inside, list_leaf, text_or
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import ROLES, extract_text, is_message, plain, read_media, steps_in
 from fairtrial.formats.reading import Diagnostics, Place
@@ -30,7 +30,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
 _CONTENT = text_or(Shapes("type", dict.fromkeys(("", "text"), Shape({"text": TEXT}))))
 _INPUT = Shape({"content": _CONTENT})
 _CALL = Shape({"function": inside(Shape({"name": NAME, "arguments": ARGUMENTS}))})
-_CALLS = listed(Shapes("type", dict.fromkeys(("", "function"), _CALL)))
+_CALLS = list_leaf(Shapes("type", dict.fromkeys(("", "function"), _CALL)))
 _ANSWER = Shape({"content": _CONTENT, "tool_calls": _CALLS})
 _DECLARED = Shapes("role", {**dict.fromkeys(ROLES, _INPUT), "assistant": _ANSWER})
 openai_entries = Dialect("chat messages", is_message, _entries, _DECLARED).entries

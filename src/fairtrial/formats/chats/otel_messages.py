@@ -19,7 +19,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.declared_shapes import ANYTHING, NAME, TEXT, Shape, Shapes, listed
+from fairtrial.formats.declared_shapes import ANYTHING, NAME, TEXT, Shape, Shapes, list_leaf
 from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
@@ -147,7 +147,7 @@ def _kind_of_text(part: Any) -> str:
 
 
 def _message(parts: dict[str, Shape]) -> Shape:
-    return Shape({"parts": listed(Shapes("type", parts))})
+    return Shape({"parts": list_leaf(Shapes("type", parts))})
 
 
 _TEXT = {"text": Shape({"content": TEXT})}

@@ -17,7 +17,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     user_message,
 )
-from fairtrial.formats.declared_shapes import ANYTHING, ARGUMENTS, TEXT, Leaf, Shape, Shapes, listed
+from fairtrial.formats.declared_shapes import ANYTHING, ARGUMENTS, TEXT, Leaf, Shape, Shapes, list_leaf
 from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
@@ -135,8 +135,8 @@ _PARTS_OF_RESPONSE = {
 _DECLARED = Shapes(
     "kind",
     {
-        "request": Shape({"parts": listed(Shapes("part_kind", _PARTS_OF_REQUEST)), "instructions": TEXT}),
-        "response": Shape({"parts": listed(Shapes("part_kind", _PARTS_OF_RESPONSE))}),
+        "request": Shape({"parts": list_leaf(Shapes("part_kind", _PARTS_OF_REQUEST)), "instructions": TEXT}),
+        "response": Shape({"parts": list_leaf(Shapes("part_kind", _PARTS_OF_RESPONSE))}),
     },
 )
 PYDANTIC_AI = Dialect(_NAME, _is_message, _entries, _DECLARED, _is_of_output_tool)

@@ -13,7 +13,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
     user_message,
 )
-from fairtrial.formats.declared_shapes import ARGUMENTS, NAME, TEXT, Shape, Shapes, listed, text_or
+from fairtrial.formats.declared_shapes import ARGUMENTS, NAME, TEXT, Shape, Shapes, list_leaf, text_or
 from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
@@ -130,7 +130,7 @@ def _medium(part: dict[str, Any]) -> Part:
 
 _PARTS = Shapes("type", {kind: Shape({key: TEXT}) for kind, key in _TEXTS.items()})
 _MESSAGE = Shape({"content": text_or(_PARTS)})
-_THOUGHT = listed(Shapes("type", dict.fromkeys(("summary_text", "reasoning_text"), Shape({"text": TEXT}))))
+_THOUGHT = list_leaf(Shapes("type", dict.fromkeys(("summary_text", "reasoning_text"), Shape({"text": TEXT}))))
 _DECLARED = Shapes(
     "type",
     {

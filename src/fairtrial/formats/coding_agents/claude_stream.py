@@ -59,8 +59,24 @@ def read_stream(lines: Sequence[Any], reading: Diagnostics) -> Stream:
         waiting = _retry(line) if kind == "system" and line.get("subtype") == "api_retry" else ""
     if not end.is_whole and waiting:
         end = StreamEnd(waiting=waiting)
+    end = replace(end, loss=_find_lost_turn(lines, [line for _, line in own]))
     entries = [_with_work(entry, inner, reading) for entry in _entries(own, reading)]
     return Stream(entries, session, tools, end)
+
+
+def _find_lost_turn(lines: Sequence[Any], own: Sequence[dict[str, Any]]) -> str:
+    """Return the reason if the result counts more turns than the messages show, or an empty text.
+
+    Version 2 counts the prompt, and each message of the user behind it: a message for each result of a tool, and those
+    that hooks and skills add. Earlier versions count differently. A session with several prompts has several results.
+    """
+    starts = [line for line in lines if isinstance(line, dict) and line.get("subtype") == "init"]
+    counts = [number_at(line, "num_turns") for line in lines if isinstance(line, dict) and line.get("type") == "result"]
+    if not starts or not text_at(starts[0], "claude_code_version").startswith("2.") or len(counts) != 1:
+        return ""
+    shown = 1 + sum(line["type"] == "user" for line in own)
+    turns = counts[0] or 0
+    return f"the result at the end counts {turns} turns, and the messages show {shown}" if turns > shown else ""
 
 
 def _with_work(entry: Entry, inner: dict[str, list[tuple[int, dict[str, Any]]]], reading: Diagnostics) -> Entry:

@@ -20,7 +20,8 @@ class StreamEnd(Record, frozen=True):
     `is_whole` says whether its last event is there: without it, the program was cut off. `failure` is the error that
     the program reports, and `is_outage` says whether it names the provider. `cost` is in US dollars, None if unknown.
     `waiting` is the error of the provider after which the program was about to try again. `reply` is the last text of
-    the agent as the end repeats it, and `denied` are the ids of the calls that were not allowed.
+    the agent as the end repeats it, and `denied` are the ids of the calls that were not allowed. `loss` says that
+    the end counts messages that the stream does not hold.
     """
 
     is_whole: bool = False
@@ -30,6 +31,7 @@ class StreamEnd(Record, frozen=True):
     waiting: str = ""
     reply: str = ""
     denied: tuple[str, ...] = ()
+    loss: str = ""
 
 
 class Stream(NamedTuple):
@@ -57,7 +59,8 @@ def stream_recording(stream: Stream, stem: str, no_prompt: str) -> Recording:
     trace = Trace(trace.invocations, stream.session, broken=cause, extra=cost, opening=trace.opening)
     denied = (("the list of denied calls", call_id) for call_id in stream.end.denied)
     reply = [("the result at the end", stream.end.reply)]
-    trace = incomplete_trace(trace, find_lost_text(trace, reply) or find_lost_call(trace, denied))
+    loss = stream.end.loss or find_lost_text(trace, reply) or find_lost_call(trace, denied)
+    trace = incomplete_trace(trace, loss)
     if not cause:
         return Recording(stream.session or stem, trace)
     return Recording(stream.session or stem, trace, failure=Failure("infrastructure", cause), ended_by="failure")

@@ -21,15 +21,15 @@ def find_lost_text(trace: Trace, texts: Iterable[tuple[str, str]]) -> str:
         return ""
     own = list(map(_squeeze, trace_texts(trace)))
     whole = "\n".join(own)
-    lost = next((place for place, text in wanted if text not in whole), None)
-    return "" if lost is None else f"{lost} holds a text that no message of the session holds"
+    missing = next((place for place, text in wanted if text not in whole), None)
+    return "" if missing is None else f"{missing} holds a text that no message of the session holds"
 
 
 def find_lost_call(trace: Trace, calls: Iterable[tuple[str, str]]) -> str:
     """Return the reason if a call stands nowhere in a conversation. `calls` are places with the ids of calls."""
     own = {call.id for invocation in trace.invocations for call in invocation.tool_calls}
-    lost = next((place for place, call_id in calls if call_id and call_id not in own), None)
-    return "" if lost is None else f"{lost} names a call that no message of the session holds"
+    missing = next((place for place, call_id in calls if call_id and call_id not in own), None)
+    return "" if missing is None else f"{missing} names a call that no message of the session holds"
 
 
 def _squeeze(text: str) -> str:

@@ -73,13 +73,13 @@ def _find_missing_steps(top: dict[str, Any]) -> str:
     total = number_at(totals, "total_steps")
     if total is not None and total > len(steps) and not any(word in notes for word in ("step", "total")):
         return f"/final_metrics/total_steps is {total}, and /steps holds {len(steps)}"
-    told = number_at(totals, "total_completion_tokens")
+    stated = number_at(totals, "total_completion_tokens")
     agents = [step for step in steps if step.get("source") == "agent"]
     own = [number_at(object_at(step, "metrics"), "completion_tokens") for step in agents]
     counted = sum(tokens for tokens in own if tokens is not None)
-    if told is None or None in own or told <= counted or any(word in notes for word in ("token", "total")):
+    if stated is None or None in own or stated <= counted or any(word in notes for word in ("token", "total")):
         return ""
-    return f"/final_metrics/total_completion_tokens is {told}, and the steps count {counted}"
+    return f"/final_metrics/total_completion_tokens is {stated}, and the steps count {counted}"
 
 
 def is_autogen(values: list[Any]) -> bool:
