@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -232,7 +232,7 @@ class _Facts:
             self.tools = tuple(tool for tool in tools if isinstance(tool, dict))
 
 
-def _entries(message: Any, facts: _Facts, at: Place, reading: Diagnostics) -> list[Entry]:
+def _entries(message: Any, facts: _Facts, at: Place, reading: Diagnostics) -> Sequence[Entry]:
     entries = list(_read_message(message, facts, at, reading))
     return account(message, entries, at, reading) if isinstance(message, dict) else entries
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -111,7 +111,7 @@ def _is_end(message: Any) -> bool:
     return is_user and any(end in text_at(message, "content") for end in _ENDS)
 
 
-def _entries(message: Any, at: Place, reading: Diagnostics) -> list[Entry]:
+def _entries(message: Any, at: Place, reading: Diagnostics) -> Sequence[Entry]:
     """Return the entries of a message. The work of a simulated user is not read."""
     entries = list(_read_message(message, at, reading))
     is_agent = isinstance(message, dict) and message.get("role") in ("assistant", "tool")
