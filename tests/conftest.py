@@ -91,3 +91,12 @@ def vectors(shared: Path) -> dict[str, Any]:
     """Inputs with the results of google-adk 2.13."""
     found: dict[str, Any] = json.loads((shared / "vectors" / "adk.json").read_bytes())
     return found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser that the tests of a module share. A module that needs flags of its own starts its own."""
+    from browsing import launched
+
+    with launched() as own:
+        yield own

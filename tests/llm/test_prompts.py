@@ -41,6 +41,7 @@ TEMPLATES = {
     ("metrics", "simulated_message/v3"): ("3", "b1b3829624ee"),
     ("metrics", "simulated_stop"): ("2", "2fda276729e7"),
     ("metrics", "simulated_stop/v3"): ("3", "c950c3abe684"),
+    ("simulate", "adapted_attack"): ("1", "c8e01206ca52"),
     ("simulate", "scenarios"): ("2", "533756679b75"),
     ("simulate", "scenarios/v3"): ("3", "21ff882ef838"),
     ("simulate", "simulated_tool"): ("2", "76d44c5857bd"),

@@ -77,14 +77,14 @@ def test_the_tables_of_prompts_that_write_are_as_large(prompt: str) -> None:
 
 
 def test_every_template_has_a_table() -> None:
-    """Of judges, simulated users and tools, and scenarios; the templates of users have rules of their own."""
+    """Of judges, simulated users and tools, and scenarios; templates of users and of attackers have no right answer."""
     templates = {
         path.name.removesuffix(".jinja")
         for package in ("metrics", "simulate")
         for path in (resources.files(f"fairtrial.{package}") / "templates").iterdir()
         if path.is_file() and path.read_text(encoding="utf-8").startswith("{#- version")
     }
-    assert templates - {"prompt_template"} == {*PROMPTS, *WRITING_PROMPTS}
+    assert templates - {"prompt_template", "adapted_attack"} == {*PROMPTS, *WRITING_PROMPTS}
 
 
 def test_the_known_cut_is_a_cut_of_the_text() -> None:

@@ -330,8 +330,8 @@ def _add_case(run: MeasuredRun, rows: Sequence[AttemptRow], *, valid_only: bool)
     run.case_verdicts.append(None)
     values: dict[str, list[float]] = {name: [] for name in run.measures}
     eval_set = run.keys[-1].eval_set
-    counted = set(list_rates(eval_set))
-    missing = {name: int(not rows and (name not in ATTACK_RATES or name in counted)) for name in run.measures}
+    rate_names = set(list_rates(eval_set))
+    missing = {name: int(not rows and (name not in ATTACK_RATES or name in rate_names)) for name in run.measures}
     for row in rows:
         own = [*measured_values(row, run.measures, valid_only=valid_only)]
         if run.info.kind == "attack":

@@ -59,8 +59,8 @@ class TrafficMonitor:
         watched = self._watched.get(name)
         if watched is None or watched.terms != terms:
             if watched is not None:
-                what = "a criterion, a threshold or a judge" if name == CASES else "its options, threshold or judge"
-                self.notes.append(f"{name} begins again at {info.id}: {what} changed")
+                parts = "a criterion, a threshold or a judge" if name == CASES else "its options, threshold or judge"
+                self.notes.append(f"{name} begins again at {info.id}: {parts} changed")
             watched = self._watched[name] = _Watched(MeanMonitor(self.reference, self.false_every), terms)
         self._measures[name] = measure
         watched.starts.append((watched.monitor.count, info.id))

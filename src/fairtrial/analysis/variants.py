@@ -42,8 +42,8 @@ def own_base(run: MeasuredRun) -> MeasuredRun | None:
     It is None if there is no such variant, or more than one.
     """
     variants = variants_in(run) if run.info.attempt_rules.baselines else []
-    others = [variant for variant in variants if variant != WITH]
-    return select_variant(run, others[0]) if len(others) == 1 and WITH in variants else None
+    other_variants = [variant for variant in variants if variant != WITH]
+    return select_variant(run, other_variants[0]) if len(other_variants) == 1 and WITH in variants else None
 
 
 def select_variant(run: MeasuredRun, variant: str) -> MeasuredRun:

@@ -32,9 +32,9 @@ class SelectedTrace(Record, frozen=True):
         """The reason in a sentence."""
         if self.covers is None:
             return f"value {self.score:.3f}"
-        others = f", for example {', '.join(self.examples)}" if self.examples else ""
+        examples = f", for example {', '.join(self.examples)}" if self.examples else ""
         noun = "trace" if self.covers == 1 else "traces"
-        return f"value {self.score:.3f}, covers {self.covers:,} {noun}{others}"
+        return f"value {self.score:.3f}, covers {self.covers:,} {noun}{examples}"
 
 
 class TraceSelection(Record, frozen=True):

@@ -107,8 +107,8 @@ def _list_adapted(target: Target, choice: AttackChoice) -> list[PlantedAttack]:
 def list_goals(target: Target, choice: AttackChoice) -> Iterator[AttackGoal]:
     """Yield the goals of a case: those of the caller, or those that are made from its tools."""
     if choice.adapted:
-        wanted = {attack.goal.title: attack.goal for attack in _list_adapted(target, choice) if attack.goal is not None}
-        yield from wanted.values()
+        goals = {attack.goal.title: attack.goal for attack in _list_adapted(target, choice) if attack.goal is not None}
+        yield from goals.values()
         return
     place = (target.planned_case.eval_set, target.planned_case.case.id, str(choice.seed))
     own = choice.goals or make_goals(target.recording.trace, target.tools, place)

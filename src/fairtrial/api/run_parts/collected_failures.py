@@ -79,15 +79,15 @@ def _collect_stored(stored: StoredAttempts, collector: FailureCollector, *, has_
     for position, attempts in cases:
         if _has_pass(attempts):
             sample.add(position)
-    to_read = {position for position, attempts in cases if not _is_enough(attempts, has_clusters=has_clusters)}
-    to_read.update(sample.items)
-    read = by_position(stored.transcripts(sorted(to_read)))
+    positions = {position for position, attempts in cases if not _is_enough(attempts, has_clusters=has_clusters)}
+    positions.update(sample.items)
+    read = by_position(stored.transcripts(sorted(positions)))
     following = next(read, None)
     for position, attempts in cases:
         if following is not None and following[0].result.position == position:
             _collect(following, collector)
             following = next(read, None)
-        elif position not in to_read:
+        elif position not in positions:
             collector.add_found(attempts)
 
 

@@ -43,10 +43,10 @@ class StoredResults(Sequence[CaseResult]):
                 return list(self)[index]
             return list(self._store.results(self._run_id, offset=start, limit=max(0, stop - start)))
         place = index + len(self) if index < 0 else index
-        found = list(self._store.results(self._run_id, offset=place, limit=1)) if place >= 0 else []
-        if not found:
+        results = list(self._store.results(self._run_id, offset=place, limit=1)) if place >= 0 else []
+        if not results:
             raise IndexError(f"the run has {len(self)} results, got the index {index}")
-        return found[0]
+        return results[0]
 
     def __repr__(self) -> str:
         return f"<{len(self)} results of the run {self._run_id}>"

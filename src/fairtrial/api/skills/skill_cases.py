@@ -221,8 +221,8 @@ def check_files(cases: Iterable[EvalCase], eval_file: Path) -> Iterator[str]:
 def _lack_of_file(file: CaseFile, case: EvalCase, root: Path) -> str:
     """Say that a file of a case is missing, and where a file of its name lies, because folders get new names."""
     name = PurePosixPath(file.source).name
-    found = sorted(path.relative_to(root).as_posix() for path in root.glob(f"evals/**/{glob.escape(name)}"))
-    hint = f"; {found[0]!r} has the same name" if name and found else ""
+    paths = sorted(path.relative_to(root).as_posix() for path in root.glob(f"evals/**/{glob.escape(name)}"))
+    hint = f"; {paths[0]!r} has the same name" if name and paths else ""
     return f"holds no {file.source!r}, which the case {case.id!r} gives to the agent{hint}"
 
 

@@ -137,8 +137,8 @@ class TextIndex:
             where = "id IN (SELECT rowid FROM pairs WHERE pairs MATCH ?) AND "
             values.insert(0, _quote(small))
         with self._lock:
-            found = self._database.execute(f"SELECT id >> 1 FROM plain WHERE {where}instr(body, ?) > 0", values)  # noqa: S608
-            return {(number >> 20, number & _ATTEMPT) for (number,) in found}
+            rows = self._database.execute(f"SELECT id >> 1 FROM plain WHERE {where}instr(body, ?) > 0", values)  # noqa: S608
+            return {(number >> 20, number & _ATTEMPT) for (number,) in rows}
 
 
 def _quote(gram: str) -> str:

@@ -112,8 +112,8 @@ class ReportCard(Record, frozen=True):
     def is_below(self, share: float) -> bool:
         """Whether a judge is right about less than a share of its readable answers, gold items or recorded items."""
         for model in {result.model for result in self.results}:
-            read = [result.is_right for result in self.results if result.model == model and result.outcome]
-            if read and sum(read) < share * len(read):
+            readable = [result.is_right for result in self.results if result.model == model and result.outcome]
+            if readable and sum(readable) < share * len(readable):
                 return True
         measured = [judge.accuracy for judge in self.judges]
         measured += [check.calibration.agreement.accuracy for check in self.gold if not check.group]
