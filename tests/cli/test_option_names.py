@@ -25,6 +25,7 @@ _COMMAND = re.compile(r"`[^`]*fairtrial [^`]*`|fairtrial \w+ .*|(?:git|pip insta
 _FRONT_ENDS = ("cli", "pytest_plugin", "view", "starter", "examples")
 _OTHERS = {
     "agents/harness/": "options of other programs",
+    "api/bisection/": "options of git, and of the commands that it runs",
     "api/judges/item_exams.py": "names options of the only command that calls it",
     "loading/repository.py": "options of git",
     "api/stored_runs.py": "makes commands",
@@ -32,6 +33,7 @@ _OTHERS = {
     "api/starting.py": "writes a project file",
     "config/custom_metric_options.py": "describes an option of configurations, which the reference shows",
     "metrics/catalog.py": "names both spellings",
+    "text/languages.py": "reads the option of each command before the command is known",
     "text/redaction/secret_shapes.py": "a pattern of commands",
     "valuation/weights.py": "options of pip",
     "reports/": "reports of the command line",

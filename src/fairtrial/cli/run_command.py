@@ -88,7 +88,7 @@ def run(
 ) -> int:
     """Run an agent on eval sets, and score its conversations.
 
-    EVALSET is a file, a folder, a table, FILE:case1,case2, or - for standard input.
+    EVALSET is a file, a folder, a table, FILE:case1,case2, or - for stdin.
 
     \b
     fairtrial run evals/ --agent shop.agent:reply

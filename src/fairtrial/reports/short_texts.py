@@ -9,7 +9,6 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.text.display import shorten
-from fairtrial.text.redaction.redact import without_secrets
 
 _TEXT_LENGTH = 1_000
 _MOST_ITEMS = 50
@@ -20,6 +19,8 @@ def with_short_texts(value: Any) -> Any:
 
     Secrets are replaced first, because half of a secret would not be found.
     """
+    from fairtrial.text.redaction.redact import without_secrets  # most runs have no long text
+
     if isinstance(value, str):
         return value if isinstance(value, Enum) else shorten(without_secrets(value), _TEXT_LENGTH)
     if isinstance(value, tuple):

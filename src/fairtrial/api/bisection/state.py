@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from fairtrial.errors import UsageError
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
 from fairtrial.system.file_lock import try_to_lock
 
@@ -53,7 +54,7 @@ class SearchState:
         if rest:
             self._file.write_bytes(whole + b"\n" if whole else b"")
         try:
-            return [msgspec.json.decode(line, type=EvaluationLine) for line in whole.splitlines() if line]
+            return list(map(json_decoder(EvaluationLine).decode, filter(None, whole.splitlines())))
         except msgspec.DecodeError as error:
             raise UsageError(f"{self._file}: {error}; remove the folder to begin again") from None
 

@@ -122,8 +122,8 @@ def claim_options(command: Callable[..., Any]) -> Callable[..., Any]:
             claims = api.claims_in(gates)
         return command(*args, claims=claims or list(project_claims()), **options)
 
-    frequent = under("Claims", _at_least, _claim, _not_worse_by, _better_by, _against, _measure)
-    return frequent(under("Claims", _alpha, _shared_cases, _gates, rare=True)(call_with_claims))
+    frequent = under("Claims", _at_least, _claim, _not_worse_by, _better_by, _against)
+    return frequent(under("Claims", _measure, _alpha, _shared_cases, _gates, rare=True)(call_with_claims))
 
 
 base_store = click.option("--base-store", metavar="URL", help="The store of the base run.  [default: the same store]")
