@@ -36,12 +36,17 @@ def source_hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def scriptless_page(title: str, body: str) -> str:
+def scriptless_style() -> str:
+    """Return the style sheet of pages without a script."""
+    return asset("report.css") + asset("mutation.css")
+
+
+def scriptless_page(title: str, body: str, language: str = "en") -> str:
     """Return a page without a script, in the style of the reports on mutants. Title and body are escaped HTML."""
-    style = asset("report.css") + asset("mutation.css")
+    style = scriptless_style()
     policy = f"default-src 'none'; style-src '{source_hash(style)}'; base-uri 'none'; form-action 'none'"
     return f"""<!DOCTYPE html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
