@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
@@ -14,13 +15,17 @@ def asset(name: str) -> str:
     return resources.files("fairtrial.reports").joinpath("assets", name).read_text("utf-8")
 
 
-def page_policy(*more: str) -> str:
-    """Return the content security policy: only our script and our style, no request, no HTML from text."""
+def page_policy(*more: str, other_styles: Sequence[str] = ()) -> str:
+    """Return the content security policy: only our script and our style, no request, no HTML from text.
+
+    `other_styles` are the style sheets of other pages of the same server.
+    """
+    styles = " ".join(f"'{source_hash(style)}'" for style in (asset("report.css"), *other_styles))
     return "; ".join(
         [
             "default-src 'none'",
             f"script-src '{source_hash(asset('report.js'))}'",
-            f"style-src '{source_hash(asset('report.css'))}'",
+            f"style-src {styles}",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
