@@ -35,6 +35,7 @@ _WIDTH, _HEIGHT = 1000, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 985, 24, 228
 _SIGNS = {0.0: "✗", 1.0: "✓"}
 """The signs of pass rates. Any rate between them is written as a percentage."""
+_SINCE = {"broken": "broken since {n}", "flaky": "flaky since {n}", "passing": "passing since {n}"}
 _STEP, _SEGMENT = "▲", "┆"
 
 
@@ -180,9 +181,9 @@ def _column(place: int, row: HistoryRow) -> str:
 
 def _state(case: CaseLine, places: dict[str, int]) -> str:
     place = places.get(case.since)
-    if place is None:
+    if place is None or case.state not in _SINCE:
         return _text(say(case.state))
-    return f'<a href="#run-{place}">{_text(say_sentence(f"{case.state} since {place}"))}</a>'
+    return f'<a href="#run-{place}">{_text(say(_SINCE[case.state], n=place))}</a>'
 
 
 @lru_cache(maxsize=1 << 12)
