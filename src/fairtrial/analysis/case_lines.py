@@ -64,12 +64,12 @@ class CaseLines:
             if not rows:
                 continue
             passed, attempts = [0] * length, [0] * length
-            for number, good, tried in rows:
+            for number, good, total in rows:
                 passed[number - first] += good
-                attempts[number - first] += tried
+                attempts[number - first] += total
             begin = line.edited[-1] if line.edited else 0
             state, since = find_state(
-                [(self._ids[number], good, tried) for number, good, tried in rows if number >= begin]
+                [(self._ids[number], good, total) for number, good, total in rows if number >= begin]
             )
             edited = tuple(number - first for number in line.edited if number >= first)
             yield CaseLine(line.name, eval_set, state, since, tuple(passed), tuple(attempts), edited)

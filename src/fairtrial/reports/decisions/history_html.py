@@ -168,9 +168,9 @@ def _case_map(history: RunHistory) -> str:
         "✓ all attempts passed, ✗ none passed; a number is the pass rate in percent, and a bar at its left says that "
         "the case was edited. ▲ is a step, and ┆ begins a new segment."
     )
-    hidden_cases = len(history.cases) - len(cases)
-    hidden = f"{hidden_cases:,} more cases and {first:,} earlier runs are not shown; the report of JSON has them"
-    more = _paragraph(hidden) if hidden_cases or first else ""
+    cut_cases = len(history.cases) - len(cases)
+    hidden = f"{cut_cases:,} more cases and {first:,} earlier runs are not shown; the report of JSON has them"
+    more = _paragraph(hidden) if cut_cases or first else ""
     return f"<h2>{_text(say('Cases'))}</h2>\n{legend}{more}{_table(titles + columns, lines, 'heat')}"
 
 
