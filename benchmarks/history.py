@@ -2,6 +2,7 @@
 
     python benchmarks/history.py            # 500 seeds for each world, about 40 minutes on one core
     python benchmarks/history.py --seeds 20
+    python benchmarks/history.py --page     # the time of the page for a store of 1,000 runs of 200 cases
 
 Each world is a series of runs over the same cases. Most cases pass nearly always; in the world `flaky`, the pass rates
 of the cases are spread evenly over 0..1. Beside the detector run a threshold on the last run (more than three standard
@@ -15,10 +16,20 @@ import argparse
 import math
 import random
 import statistics
+import tempfile
+import time
 from collections.abc import Callable, Collection, Sequence
+from datetime import datetime, timedelta
 from importlib.util import find_spec
 
+from msgspec.structs import replace
+
+import fairtrial
+from fairtrial import api
+from fairtrial.analysis.aggregation import aggregate
+from fairtrial.records.result import CaseResult
 from fairtrial.stats.step_detector import CaseValue, StepDetector
+from fairtrial.store import Store
 
 RUNS = 200
 BEFORE, AFTER = 20, 6
@@ -149,11 +160,65 @@ def break_cases(rng: random.Random, rates: Sequence[float], size: float) -> list
     return after
 
 
+def fill_store(url: str, runs: int, cases: int) -> None:
+    """Store runs of an agent. In the last 25 runs, a twentieth of the cases is broken."""
+    rng = random.Random(1)
+    rates = make_rates(rng, cases, "stable")
+    questions = [(f"Question {number}?", "Paris") for number in range(cases)]
+    last = fairtrial.evaluate(questions, lambda message: "Paris", {"exact_match": 1.0}, store=url)  # noqa: ARG005
+    store = Store(url)
+    expected, results = list(store.cases(last.info.id)), list(store.results(last.info.id))
+    for number in range(runs - 1):
+        started = datetime.fromisoformat(last.info.started) - timedelta(hours=runs - number)
+        info = replace(last.info, id=f"{started:%Y%m%d-%H%M%S}-{number:06x}", started=started.isoformat())
+        broken = cases // 20 if number >= runs - 25 else 0
+        own = [
+            mark(result, passed=result.position >= broken and rng.random() < rate)
+            for result, rate in zip(results, rates, strict=True)
+        ]
+        store.begin(info)
+        store.add_cases(info.id, expected)
+        for result in own:
+            store.add_result(info.id, result)
+        store.finish(info, aggregate(own, (), informs=info.informs, defaults=info.defaults, rules=info.attempt_rules))
+        store.commit()
+    store.close()
+
+
+def mark(result: CaseResult, *, passed: bool) -> CaseResult:
+    """Return a result with another value of its first outcome."""
+    outcome, *others = result.outcomes
+    score = replace(outcome.score, value=float(passed), parts=())
+    return replace(result, outcomes=(replace(outcome, score=score), *others))
+
+
+def time_page(runs: int = 1000, cases: int = 200) -> None:
+    """Print the time from the store to the page, of the wall and of the processor."""
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{folder}/runs.db"
+        fill_store(url, runs, cases)
+        for last in (50, 50, 200, runs):
+            start, used = time.perf_counter(), time.process_time()
+            history = fairtrial.history(last=last, store=url)
+            read = time.process_time()
+            page = api.history_html(history)
+            print(
+                f"{last} of {runs} runs of {cases} cases: {time.perf_counter() - start:.2f} s, processor "
+                f"{read - used:.2f} s for the history and {time.process_time() - read:.2f} s for the page of "
+                f"{len(page) / 1e6:.1f} MB"
+            )
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print both tables, or the time of the page."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=500)
-    seeds = parser.parse_args().seeds
+    parser.add_argument("--page", action="store_true")
+    options = parser.parse_args()
+    if options.page:
+        time_page()
+        return
+    seeds = options.seeds
     print(f"False steps in {seeds} series of {RUNS} runs; one in 1,000 allows {seeds * RUNS / 1000:.0f}")
     worlds = [(100, "stable", 1, False), (100, "flaky", 1, False), (20, "flaky", 1, False), (200, "stable", 1, False)]
     for cases, kind, attempts, is_dependent in [(50, "flaky", 3, True), *worlds, (50, "flaky", 3, False)]:

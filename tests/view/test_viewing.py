@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 import json
 import zipfile
@@ -494,3 +496,15 @@ def test_the_list_of_runs_counts_cases_by_their_verdicts(tmp_path: Path) -> None
         with closing(api.StoreViewer(store.url)) as viewer:
             (row,) = viewer.runs().runs
     assert (row.counts, row.case_verdicts) == ({"passed": 3, "failed": 1}, {"passed": 1, "failed": 1})
+
+
+def test_a_run_leads_to_the_page_of_its_series(site: Site) -> None:
+    """The page names the runs with links into the viewer. Its style is one that the policy of the server allows."""
+    answer = site.request("GET", f"/history/{SECOND}")
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    page = answer.body.decode()
+    assert f'<a href="/#run={SECOND}">' in page
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in answer.headers["content-security-policy"]
+    assert site.request("GET", "/history/nothing").status == 404

@@ -187,7 +187,15 @@ function Run({ run, isChosen, onChoose }: { run: RunRow; isChosen: boolean; onCh
       <div class="run-numbers">
         {run.finished && <Passed verdicts={run.case_verdicts ?? {}} />}
         <div class="muted">{language.text("attemptsFound", { count: total })}</div>
-        <div class="muted">{language.date(run.started)}</div>
+        <div class="muted">
+          {language.date(run.started)}
+          {run.finished && (
+            <>
+              {" · "}
+              <a href={`/history/${encodeURIComponent(run.id)}`}>{language.text("history")}</a>
+            </>
+          )}
+        </div>
       </div>
     </li>
   );

@@ -186,7 +186,7 @@ def follow_case(runs: Iterable[MeasuredRun], name: str, series: Mapping[str, str
         raise UsageError(f"no run of the series has a case {name!r}{nearest(name, names)}")
     last_edit = max((place for place, row in enumerate(rows) if row.expectation_changed), default=0)
     current = [row for row in rows[last_edit:] if row.attempts]
-    state, since = _find_state(current)
+    state, since = find_state([(run.id, run.passed, run.attempts) for run in current])
     passed, attempts = sum(row.passed for row in current), sum(row.attempts for row in current)
     rate = IntervalEstimate(None)
     if attempts:
@@ -194,13 +194,16 @@ def follow_case(runs: Iterable[MeasuredRun], name: str, series: Mapping[str, str
     return CaseHistory(name, dict(series), state, since, rate, tuple(rows))
 
 
-def _find_state(runs: Sequence[CaseRun]) -> tuple[str, str]:
-    """Return the state of a case at the end of runs, and the first run of that state."""
+def find_state(runs: Sequence[tuple[str, int, int]]) -> tuple[str, str]:
+    """Return the state of a case at the end of runs, and the first run of that state.
+
+    Each run has an id, the number of attempts that passed, and the number of attempts, at least 1.
+    """
     if not runs:
         return "unknown", ""
-    outcomes = [("passing" if run.passed == run.attempts else "flaky" if run.passed else "broken") for run in runs]
+    outcomes = ["passing" if passed == attempts else "flaky" if passed else "broken" for _, passed, attempts in runs]
     changes = [place for place in range(1, len(outcomes)) if outcomes[place] != outcomes[place - 1]]
     streak = len(outcomes) - (changes[-1] if changes else 0)
     if outcomes[-1] != "flaky" and streak < STREAK and len(changes) > 1:
-        return "flaky", runs[changes[0]].id
-    return outcomes[-1], runs[changes[-1] if changes else 0].id
+        return "flaky", runs[changes[0]][0]
+    return outcomes[-1], runs[changes[-1] if changes else 0][0]

@@ -213,6 +213,7 @@ from fairtrial.platforms.forwarding import Forwarder as Forwarder
 from fairtrial.recording.holding import Holding as Holding
 from fairtrial.reports.attack_rows import print_attacks as print_attacks
 from fairtrial.reports.decisions.gate_report import gate_markdown as gate_markdown
+from fairtrial.reports.decisions.history_html import history_html as history_html
 from fairtrial.reports.decisions.markdown_comparison import comparison_markdown as comparison_markdown
 from fairtrial.reports.decisions.trust_report import encode_document as encode_document
 from fairtrial.reports.failures.failure_html import failures_html as failures_html

@@ -9,6 +9,7 @@ import click
 from fairtrial.cli import completion
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags, trust_flags
+from fairtrial.cli.outputs.output_files import FileToWrite
 
 
 @command()
@@ -52,6 +53,9 @@ from fairtrial.cli.options import flags, trust_flags
     metavar="N",
     help="At most one run in N shows a step although nothing changed.",
 )
+@click.option(
+    "--html", "html_file", metavar="FILE", type=FileToWrite(), help="Write a page: the line, the steps, and the cases."
+)
 @trust_flags.json_file
 @flags.add_store_option
 def history(
@@ -63,6 +67,7 @@ def history(
     last: int,
     order: str,
     false_every: float,
+    html_file: Path | None,
     json_file: Path | None,
     store: str,
 ) -> None:
@@ -77,6 +82,7 @@ def history(
     fairtrial history 20261121 --measure final_response_match_v2 --last 100
     fairtrial history --case refund --json refund.json
     fairtrial history --failures
+    fairtrial history --html history.html
     fairtrial history --series agent,tags
     """  # noqa: D301
     from fairtrial import api
@@ -85,6 +91,8 @@ def history(
 
     if with_failures and case is not None:
         raise click.UsageError("--failures shows all cases; leave out --case")
+    if html_file is not None and (with_failures or case is not None):
+        raise click.UsageError("--html writes the runs and all cases; leave out --case and --failures")
     fields = [field.strip() for field in series.split(",") if field.strip()]
     found = (
         api.history(run, measure=measure, series=fields, last=last, order=order, false_every=false_every, store=store)
@@ -92,6 +100,8 @@ def history(
         else api.case_history(case, run, series=fields, last=last, order=order, store=store)
     )
     shown = api.mode_history(found, store=store) if with_failures and isinstance(found, RunHistory) else found
+    if html_file is not None and isinstance(found, RunHistory):
+        html_file.write_text(api.history_html(found), encoding="utf-8", errors="backslashreplace")
     trust_flags.write(shown, json_file)
     if not trust_flags.is_stdout(json_file):
         api.print_history(console(), shown)

@@ -48,11 +48,27 @@ class HistoryRow(Record, frozen=True):
     tags: tuple[str, ...] = ()
 
 
+class CaseLine(Record, frozen=True):
+    """A case along the rows of a history: `passed` of `attempts` for each row, 0 of 0 if the run lacks the case.
+
+    `edited` are the places of the rows before which the case was edited. `state` and `since` are those of CaseHistory.
+    """
+
+    case: str
+    eval_set: str
+    state: str
+    since: str
+    passed: tuple[int, ...]
+    attempts: tuple[int, ...]
+    edited: tuple[int, ...] = ()
+
+
 class RunHistory(Displayed, frozen=True, tag_field="kind", tag="history"):
     """The runs of a series, the oldest first, and how often a step is false: at most one run in `false_every`.
 
     `series` names what the runs share, for example `{"agent": "shop.agent:reply"}`. `earlier` is the number of older
-    runs that are left out. `notes` say what is not known.
+    runs that are left out. `notes` say what is not known. `cases` are ordered by when they broke: broken cases, then
+    flaky ones, each with the latest first, then all others.
     """
 
     series: dict[str, str]
@@ -62,6 +78,7 @@ class RunHistory(Displayed, frozen=True, tag_field="kind", tag="history"):
     rows: tuple[HistoryRow, ...]
     earlier: int = 0
     notes: tuple[str, ...] = ()
+    cases: tuple[CaseLine, ...] = ()
 
 
 class CaseRun(Record, frozen=True):

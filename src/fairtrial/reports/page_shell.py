@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
@@ -14,13 +15,17 @@ def asset(name: str) -> str:
     return resources.files("fairtrial.reports").joinpath("assets", name).read_text("utf-8")
 
 
-def page_policy(*more: str) -> str:
-    """Return the content security policy: only our script and our style, no request, no HTML from text."""
+def page_policy(*more: str, other_styles: Sequence[str] = ()) -> str:
+    """Return the content security policy: only our script and our style, no request, no HTML from text.
+
+    `other_styles` are the style sheets of other pages of the same server.
+    """
+    styles = " ".join(f"'{source_hash(style)}'" for style in (asset("report.css"), *other_styles))
     return "; ".join(
         [
             "default-src 'none'",
             f"script-src '{source_hash(asset('report.js'))}'",
-            f"style-src '{source_hash(asset('report.css'))}'",
+            f"style-src {styles}",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
@@ -36,12 +41,17 @@ def source_hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def scriptless_page(title: str, body: str) -> str:
+def scriptless_style() -> str:
+    """Return the style sheet of pages without a script."""
+    return asset("report.css") + asset("mutation.css")
+
+
+def scriptless_page(title: str, body: str, language: str = "en") -> str:
     """Return a page without a script, in the style of the reports on mutants. Title and body are escaped HTML."""
-    style = asset("report.css") + asset("mutation.css")
+    style = scriptless_style()
     policy = f"default-src 'none'; style-src '{source_hash(style)}'; base-uri 'none'; form-action 'none'"
     return f"""<!DOCTYPE html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairtrial.reports.page_shell import asset, page_policy
+from fairtrial.reports.page_shell import asset, page_policy, scriptless_style
 
 POLICY_OF_VIEWER = ("connect-src 'self'", "frame-ancestors 'none'")
 """What the policy of a server says beyond that of a file: requests to itself, and no frame around it."""
@@ -31,4 +31,4 @@ def viewer_page(token: str, language: str = "") -> bytes:
 
 def viewer_policy() -> str:
     """Return the content security policy of the viewer, which its server sends as a header."""
-    return page_policy(*POLICY_OF_VIEWER)
+    return page_policy(*POLICY_OF_VIEWER, other_styles=[scriptless_style()])

@@ -22,6 +22,7 @@ from starlette.routing import Route
 from fairtrial import api
 from fairtrial.errors import FairtrialError, StoreError, UsageError
 from fairtrial.text.display import visible_line
+from fairtrial.text.languages import ENGLISH, speaking
 from fairtrial.view.board_routes import BoardRoutes
 from fairtrial.view.label_routes import BadRequestError, LabelRoutes, send_json
 
@@ -41,11 +42,13 @@ class ViewerApp:
     def __init__(self, viewer: api.StoreViewer, *, write_token: str, language: str = "") -> None:
         self._viewer = viewer
         self._page = api.viewer_page(write_token, language)
+        self._language = language
 
     def build(self) -> Starlette:
         """Return the ASGI application."""
         routes = [
             Route("/", self.page),
+            Route("/history/{run}", self.history),
             Route("/api/runs", self.runs),
             Route("/api/runs/events", self.runs_events),
             Route("/api/runs/{run}", self.open),
@@ -65,6 +68,12 @@ class ViewerApp:
     def page(self, request: Request) -> Response:  # noqa: ARG002
         """Return the page, which is the same for all addresses."""
         return Response(self._page, media_type="text/html; charset=utf-8")
+
+    def history(self, request: Request) -> Response:
+        """Return the page of the series of a run."""
+        with speaking(self._language or ENGLISH):
+            page = api.history_html(api.history(request.path_params["run"], store=self._viewer.url), "/#run=")
+        return Response(page.encode("utf-8", "backslashreplace"), media_type="text/html; charset=utf-8")
 
     def runs(self, request: Request) -> Response:
         """Return a page of the list of runs."""

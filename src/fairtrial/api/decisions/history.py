@@ -9,6 +9,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
+from fairtrial.analysis.case_lines import CaseLines
 from fairtrial.analysis.measured_run import CASES
 from fairtrial.analysis.run_series import follow_case, follow_runs
 from fairtrial.api.stored_runs import measure_stored, open_store
@@ -57,7 +58,8 @@ def history(
         newest = measure_stored(run_store, window[-1])
         own = newest.measure(measure)
         earlier = (measure_stored(run_store, info) for info in window[:-1])
-        rows = follow_runs(chain(earlier, (newest,)), measure, false_every)
+        lines = CaseLines(last)
+        rows = follow_runs(map(lines.add, chain(earlier, (newest,))), measure, false_every)
         last_rows = rows[-last:]
         for place, row in enumerate(last_rows):
             summary = run_store.summary(row.id)
@@ -71,8 +73,9 @@ def history(
         notes.append(f"{measure} has no largest or no smallest value, so that no step is looked for")
     if len(members) > len(window):
         notes.append(f"steps are looked for in the last {len(window)} runs")
+    left_out = len(members) - len(last_rows)
     return RunHistory(
-        common, measure, own.is_rate, false_every, tuple(last_rows), len(members) - len(last_rows), tuple(notes)
+        common, measure, own.is_rate, false_every, tuple(last_rows), left_out, tuple(notes), lines.collect()
     )
 
 

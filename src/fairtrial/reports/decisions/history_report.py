@@ -16,10 +16,11 @@ from fairtrial.text.display import count, shorten_commit, visible_line
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 60
+NO_STEP = "No step: nothing shows that the agent changed."
 
 
-def history_report(history: RunHistory) -> RenderableType:
-    """Return a row for each run, a line of bars, and a sentence for each step."""
+def history_rows(history: RunHistory) -> Rows:
+    """Return a row for each run, with its numbers."""
     show = rate if history.is_rate else number
     with_jobs, with_tags = any(row.ci for row in history.rows), any(row.tags for row in history.rows)
     optional = (*(("job",) if with_jobs else ()), *(("tags",) if with_tags else ()))
@@ -40,19 +41,39 @@ def history_report(history: RunHistory) -> RenderableType:
             "step" if row.step is not None else "new segment" if row.new_segment else "",
             style="" if row.step is None else "yellow",
         )
-    series = ", ".join(f"{name} {value or 'not known'}" for name, value in history.series.items())
-    lines: list[RenderableType] = [Text(visible_line(series), "bold")]
-    if history.earlier:
-        lines.append(Text(f"{count(history.earlier, 'older run')} left out; --last N shows more", "dim"))
-    lines += [Text(draw_bars([row.value.value for row in history.rows])), rows, Text("")]
-    lines += [Text(visible_line(sentence)) for row in history.rows for sentence in _sentences(row, history)]
+    return rows
+
+
+def name_series(history: RunHistory) -> str:
+    """Return what the runs of a series share."""
+    return ", ".join(f"{name} {value or 'not known'}" for name, value in history.series.items())
+
+
+def false_rate_line(history: RunHistory) -> str:
+    """Return how often a step is false."""
+    return f"At most one run in {history.false_every:,.0f} shows a step although nothing changed."
+
+
+def left_out_line(history: RunHistory) -> str:
+    """Return how many older runs are left out, empty if there are none."""
+    return f"{count(history.earlier, 'older run')} left out; --last N shows more" if history.earlier else ""
+
+
+def history_report(history: RunHistory) -> RenderableType:
+    """Return a row for each run, a line of bars, and a sentence for each step."""
+    lines: list[RenderableType] = [Text(visible_line(name_series(history)), "bold")]
+    if left_out := left_out_line(history):
+        lines.append(Text(left_out, "dim"))
+    lines += [Text(draw_bars([row.value.value for row in history.rows])), history_rows(history), Text("")]
+    lines += [Text(visible_line(sentence)) for row in history.rows for sentence in row_sentences(row, history)]
     if not any(row.step for row in history.rows):
-        lines.append(Text("No step: nothing shows that the agent changed."))
-    lines.append(Text(f"At most one run in {history.false_every:,.0f} shows a step although nothing changed.", "dim"))
+        lines.append(Text(NO_STEP))
+    lines.append(Text(false_rate_line(history), "dim"))
     return Group(*lines, *(Text(visible_line(note), "yellow") for note in history.notes))
 
 
-def _sentences(row: HistoryRow, history: RunHistory) -> list[str]:
+def row_sentences(row: HistoryRow, history: RunHistory) -> list[str]:
+    """Return why a segment begins with a run, and the step before it."""
     sentences = [f"{row.id}: a new segment begins: {row.new_segment}"] if row.new_segment else []
     return [*sentences, *([describe_step(row.step, is_rate=history.is_rate)] if row.step is not None else [])]
 
