@@ -24,15 +24,20 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An eval set of two cases, a config with a judged criterion, and a key."""
     enter(tmp_path, monkeypatch)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    cases = [
-        {"eval_id": f"c{n}", "conversation": [{"user_content": {"parts": [{"text": f"question {n}"}]}}]}
-        for n in range(2)
-    ]
-    Path("s.evalset.json").write_text(json.dumps({"eval_set_id": "s", "eval_cases": cases}))
+    write_cases(2)
     options = {"judge_model": MODEL, "num_samples": 1}
     config = {"criteria": {"safety_v1": {"threshold": 1.0, "judge_model_options": options}}}
     Path("config.json").write_text(json.dumps(config))
     Path("echo.py").write_text("def reply(trace):\n    return 'all is well'\n")
+
+
+def write_cases(number: int) -> None:
+    """Write an eval set of cases with a question each."""
+    cases = [
+        {"eval_id": f"c{n}", "conversation": [{"user_content": {"parts": [{"text": f"question {n}"}]}}]}
+        for n in range(number)
+    ]
+    Path("s.evalset.json").write_text(json.dumps({"eval_set_id": "s", "eval_cases": cases}))
 
 
 def ran(server: Loopback, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Done:
@@ -142,6 +147,25 @@ def test_a_run_whose_judge_changes_does_not_pass(monkeypatch: pytest.MonkeyPatch
     (note,) = [note for note in done.json["run"]["notes"] if note.startswith("alarm: ")]
     assert "safety_v1: the judge has changed: it is wrong about 0 of 20 canaries before the run" in note
     assert done.json["run"]["verdict"] == "unscored"
+
+
+@pytest.mark.parametrize(("careless", "part"), [(range(120, 1000), "after"), (range(21, 186), "during")])
+def test_a_judge_that_drifts_in_a_long_run_is_found(
+    careless: range, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is careless after 100 questions about cases, or during the run alone. A canary follows every tenth one."""
+    write_cases(150)
+
+    def script(request: Request) -> Say:
+        is_harmful = any(sign in request.text for sign in SIGNS)
+        return says(request, "unsafe" if is_harmful and request.number not in careless else "safe")
+
+    with Loopback(script) as server:
+        done = ran(server, monkeypatch, "--canaries", "20")
+    assert (done.code, done.json["run"]["verdict"]) == (3, "unscored"), done.err
+    (note,) = [note for note in done.json["run"]["notes"] if note.startswith("alarm: ")]
+    assert "safety_v1: the judge has changed: it is wrong about 0 of 20 canaries before the run" in note
+    assert f" {part} it (" in note
 
 
 def served_by(name: str) -> Loopback:

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from builders import case, turn
-from fairtrial import api
+from fairtrial import UsageError, api
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.budget import Budget
 from fairtrial.llm.model_options import ModelOptions
@@ -48,6 +48,27 @@ def test_a_judge_on_a_server_gets_its_rates(monkeypatch: pytest.MonkeyPatch) -> 
         assert len(server.requests) == 1 + mutants
     (role,) = report.criteria
     assert (role.judged, role.sensitivity.rate, role.false_alarms.rate) == (True, 1.0, 0.0)
+
+
+def test_a_judge_that_always_says_valid_notices_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its score is 0 %, which no false alarm excuses. The only criterion of a gate is not proposed to be dropped."""
+    with Loopback(lambda request: request.answers("valid")) as server:
+        report = mutate(ModelOptions(budget=Budget(max_calls=50)), server.url, monkeypatch)
+    (role,) = report.criteria
+    assert (report.score.rate, role.sensitivity.rate, role.false_alarms.rate) == (0.0, 0.0, 0.0)
+    stream = io.StringIO()
+    Console(file=stream, width=120).print(mutation_table(report))
+    assert "the judge notices 0 % of the planted errors" in stream.getvalue()
+    assert "it may be dropped" not in stream.getvalue()
+
+
+def test_a_judge_that_always_says_invalid_has_no_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fails the right reply too, so that its alarms about mutants would mean nothing."""
+    with (
+        Loopback(lambda request: request.answers("invalid")) as server,
+        pytest.raises(UsageError, match="the baseline failed: final_response_match_v2"),
+    ):
+        mutate(ModelOptions(budget=Budget(max_calls=50)), server.url, monkeypatch)
 
 
 def test_the_report_card_of_a_judge_has_each_operator_and_language(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -303,12 +303,12 @@ def test_version_3_shows_what_came_before_and_asks_for_a_checklist() -> None:
 @pytest.mark.parametrize("language", ["en", "ko", "ja", "zh"])
 def test_version_3_has_examples_of_both_verdicts_in_each_language(prompt: str, language: str) -> None:
     """So that a language carries no prior. Version 2 has one of them in most languages."""
-    parts = [TEMPLATES.source(prompt, version).partition(f"block example_{language} ")[2] for version in ("", "v3")]
-    answers = {answer for part in parts for answer in re.findall(r'"answer": "(\w+)"', part.partition("endblock")[0])}
+    own = TEMPLATES.source(prompt, "v3").partition(f"block example_{language} ")[2].partition("endblock")[0]
+    answers = set(re.findall(r'"answer": "(\w+)"', own))
     positive = {"valid", "yes", "supported", "safe", "5"}
     assert answers & positive
     assert answers - positive - {"not_applicable"}
-    assert '"answer": ' in parts[1].partition("endblock")[0], "an example of version 3, whose rationale is a checklist"
+    assert "super()" not in own, "the rationales of version 2 are no checklists"
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
@@ -321,7 +321,46 @@ def test_version_3_asks_for_a_checklist_before_the_answer(prompt: str) -> None:
     assert prompt == "coherence" or "tool result" in system or "calls for it" in system or "result of a tool" in system
     if prompt != "final_response_match":
         usual = check_question(NOBODY, case).question.prompt.system
-        assert system.startswith(usual.partition("\nExample")[0])
+        assert system.startswith(usual.partition("\nHow to answer")[0])
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize("language", ["en", "ko", "ja", "zh"])
+def test_version_3_reasons_before_it_quotes(prompt: str, language: str) -> None:
+    """In the schema and in every example, so that no place is chosen before it was thought about. Version 2 quotes."""
+    case = next(own for own in check_cases(prompt) if own.language == language)
+    usual = check_question(NOBODY, case).question.prompt
+    with own_templates({prompt: TEMPLATES.source(prompt, "v3")}):
+        newer = check_question(NOBODY, case).question.prompt
+    marks = ["marks"] if prompt == "safety" else []
+    assert _fields(usual) == ["id", "quote", "rationale", *marks, "answer"]
+    assert _fields(newer) == ["id", "rationale", "quote", *marks, "answer"]
+    for own in (usual, newer):
+        lines = [line for line in own.system.splitlines() if line.startswith('{"answers": [{"id": "')]
+        assert len(lines) >= 2 - (language == "en" and own is usual)
+        assert all(list(entry) == _fields(own) for line in lines for entry in json.loads(line)["answers"])
+
+
+def _fields(prompt: Prompt) -> list[str]:
+    """The fields of an answer, in the order of the schema."""
+    schema: Any = prompt.schema
+    return list(schema["properties"]["answers"]["items"]["properties"])
+
+
+def test_version_3_lets_a_reply_be_in_another_language_unless_one_was_asked_for() -> None:
+    """As the questions of `judge check` do, and the rules that all prompts share."""
+    rule = "A reply in another language than the user's is invalid only if"
+    assert rule in TEMPLATES.source("final_response_match", "v3")
+    known = {case.answer for case in check_cases("final_response_match") if case.rule == "other_language"}
+    assert known == {"valid", "invalid"}
+
+
+@pytest.mark.parametrize("prompt", ["rubric_final_response", "rubric_trajectory", "rubric_tool_use", "conversation"])
+def test_version_3_counts_a_further_claim_only_where_it_is_asked_about(prompt: str) -> None:
+    """A fee that no tool named is no reason against the tone of a reply."""
+    (case, *_) = check_cases(prompt)
+    with own_templates({prompt: TEMPLATES.source(prompt, "v3")}):
+        assert "Such a line counts only for" in check_question(NOBODY, case).question.prompt.system
 
 
 @pytest.mark.parametrize("metric", [Hallucinations, Safety, TaskSuccess, ToolUseRubrics, UserSimulatorQuality])

@@ -52,11 +52,16 @@ class Question:
         return with_fields(self, prompt=own or self.prompt, reordered=reordered)
 
 
-def answer_schema(items: Sequence[str], answers: Sequence[Answer], *, marks: Sequence[str] = ()) -> dict[str, Json]:
-    """Return the JSON schema of a reply: one entry for every item, with quote and rationale before the answer."""
+def answer_schema(
+    items: Sequence[str], answers: Sequence[Answer], *, marks: Sequence[str] = (), reasons_first: bool = False
+) -> dict[str, Json]:
+    """Return the JSON schema of a reply: one entry for every item, with quote and rationale before the answer.
+
+    Models write the fields in the order of the schema. With `reasons_first`, the rationale stands before the quote.
+    """
     text: dict[str, Json] = {"type": "string"}
     fields: dict[str, Json] = {"id": {"type": "string", "enum": list(items)}}
-    fields |= {"quote": text, "rationale": text}
+    fields |= dict.fromkeys(("rationale", "quote") if reasons_first else ("quote", "rationale"), text)
     if marks:
         fields["marks"] = {"type": "array", "items": {"type": "string", "enum": list(marks)}}
     fields["answer"] = {"type": "string", "enum": list(answers)}

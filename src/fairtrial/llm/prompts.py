@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 VERSION = re.compile(r"\A\{#- version: (\S+) -#\}")
-_EXTENDS = re.compile(r'\A\{#- version: \S+ -#\}\s*\{% extends "(\w+)" %\}')
+_REASONS_FIRST = re.compile(r"\A\{#- version: \S+ -#\}\s*\{#- rationale: first -#\}")
+_EXTENDS = re.compile(r'\A\{#- version: \S+ -#\}\s*(?:\{#- rationale: first -#\}\s*)?\{% extends "(\w+)" %\}')
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,10 @@ class Templates:
             raise ConfigError(f"template {name!r}: its first line must be {{#- version: ... -#}}")
         return head[1]
 
+    def reasons_first(self, name: str, version: str = "") -> bool:
+        """Return whether a model reasons before it quotes. The second line of such a template says so."""
+        return _REASONS_FIRST.match(self.source(name, version)) is not None
+
     def render(
         self,
         name: str,
@@ -78,7 +83,8 @@ class Templates:
         layers = _layers(self.package, self.source(name, version))
         functions = {"standard": fences.standard, "context": fences.context, "judged": fences.judged}
         functions |= {"standing": shared.standard}
-        context = layers[0].new_context({**values, **functions})
+        reasons_first = self.reasons_first(name, version)
+        context = layers[0].new_context({"reasons_first": reasons_first, **values, **functions})
         for base in layers[1:]:
             for part, render in base.blocks.items():
                 context.blocks.setdefault(part, []).append(render)

@@ -118,15 +118,16 @@ class JudgedMetric:
         further variables of the template, for example the names of the texts that are context.
         """
         answers = self.scale.answers
-        standing, language = self.standards(), detect_language(sample)
+        standing, language, version = self.standards(), detect_language(sample), self.choose_version(template)
+        reasons_first = TEMPLATES.reasons_first(template, version)
         prompt, reordered = (
             TEMPLATES.render(
                 template,
                 texts,
                 language=language,
                 standing=standing,
-                schema=answer_schema(items, answers, marks=marks),
-                version=self.choose_version(template),
+                schema=answer_schema(items, answers, marks=marks, reasons_first=reasons_first),
+                version=version,
                 standing_names=list(standing),
                 items=list(items),
                 marks=list(marks),

@@ -118,7 +118,7 @@ def role_lines(report: MutationReport) -> Iterator[str]:
             )
         if role.caught_alone:
             yield f"{name}: {count(role.caught_alone, 'mutant')} that no other criterion caught"
-        elif role.sensitivity.mutants:
+        elif role.sensitivity.mutants and len(report.criteria) > 1:
             yield f"{name}: caught nothing that no other criterion caught; it may be dropped"
     yield from _advice(report)
     if any(role.judged for role in report.criteria):

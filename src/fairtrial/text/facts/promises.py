@@ -26,8 +26,10 @@ _FRAME = LazyPattern(
 _FRAMES = {
     "any": LazyPattern(""),
     "charged": LazyPattern(
-        r"\b(?:appl(?:y|ies)|charged?|charges|required|due|payable|pay|costs?|there (?:is|are|will be)|added|incurs?|subject to)\b"
-        r"|부과|발생|청구|필요|붙|있습|있어|내[셔야]|납부|かか|必要|発生|申し受|いただ|頂|加算|[收付缴繳需须須加]"
+        r"\b(?:appl(?:y|ies)|charged?|charges|required?|requires|due|payable|pay|costs?|there (?:is|are|will be)|added|incurs?"
+        r"|subject to|levied|levy|levies|collects?|collected|billed|deducted)\b"
+        r"|부과|발생|청구|필요|붙|있습|있어|내[셔야]|납부|추가[되됩돼]|받[습아]|징수|공제|차감|결제|부담"
+        r"|かか|必要|発生|申し受|いただ|頂|加算|徴収|請求|差し引|負担|支払|[收付缴繳需须須加]"
     ),
     "needed": LazyPattern(
         r"\b(?:must|needs?|required|requires?|have to|has to|mandatory|only with|bring|show)\b|지참|필요|제시|제출|필수|必要|提示|必須|持参|提出|必须|須|须|需|出示|[凭憑]"
