@@ -17,7 +17,7 @@ from commands import enter, fairtrial
 from fairtrial import EvalCase, EvalSet, Invocation, Message, score
 from fairtrial.api.stored_runs import open_store
 from fairtrial.store import DEFAULT_URL
-from graded_runs import graded, recording
+from graded_runs import graded, graded_run, recording
 
 DAY = 150
 SMALL = ("--reference", "200", "--false-every", "1000")
@@ -91,6 +91,19 @@ def test_a_changed_threshold_begins_a_new_reference() -> None:
     done = fairtrial("watch", *SMALL, "--json", "-")
     assert done.code == 0
     assert any("begins again" in note for note in done.json["notes"])
+
+
+def test_a_measure_that_most_conversations_lack_is_unknown() -> None:
+    """The values that are there are all good, and say nothing about the others."""
+    rng = random.Random(7)
+    for _ in range(2):
+        values = {str(rng.random()): 1.0 if number % 3 == 0 else None for number in range(DAY)}
+        graded_run({name: [value] for name, value in values.items()}, store=DEFAULT_URL, eval_set="traffic")
+    done = fairtrial("watch", *SMALL, "--json", "-")
+    assert done.code == 0
+    (row,) = [row for row in done.json["measures"] if row["measure"] == "quality"]
+    assert (row["state"], row["count"], row["recent"]) == ("unknown", 2 * DAY, 1.0)
+    assert "quality: 200 of 300 conversations have no value" in " ".join(done.json["notes"])
 
 
 @pytest.mark.parametrize(("canary_rate", "judge"), [(0.9, "steady"), (0.4, "drifted")])
