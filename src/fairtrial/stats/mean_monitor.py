@@ -167,8 +167,8 @@ def _worst(value: float | None, *, of_loss: bool = False) -> float:
 
 def _mean(values: list[WeighedValue]) -> float | None:
     """Return the mean of the values that are not missing, or None if there are none."""
-    known = [(value, weight) for value, weight in values if value is not None]
-    return math.fsum(value * weight for value, weight in known) / math.fsum(w for _, w in known) if known else None
+    pairs = [(value, weight) for value, weight in values if value is not None]
+    return math.fsum(value * weight for value, weight in pairs) / math.fsum(w for _, w in pairs) if pairs else None
 
 
 def _log_add_one(log: float) -> float:

@@ -35,7 +35,7 @@ _SPARSE = 0.2
 """The share of cases that change, for the half of the tests that expects most cases to stay as they are."""
 
 _CHANGES = math.log(_SPARSE)
-_NOTHING = (0.0,) * (2 * len(_TILTS))
+_NO_EVIDENCE = (0.0,) * (2 * len(_TILTS))
 """The logarithms of the e-values of a case that shows nothing."""
 _LARGE = 600.0
 """Above it, `exp` is near the largest float."""
@@ -73,7 +73,7 @@ class StepDetector:
     _places: dict[Hashable, int] = field(default_factory=dict)
     _counts: list[Counter[CaseValue]] = field(default_factory=list)
     _sums: deque[_Sums] = field(default_factory=deque)
-    _added: int = 0
+    _length: int = 0
 
     def restart(self) -> None:
         """Forget all runs so far, because later runs are not comparable with them."""
@@ -106,10 +106,10 @@ class StepDetector:
             sums.add(place, *value)
         self._runs.append(values)
         self._sums.append(sums)
-        self._added += 1
+        self._length += 1
 
     def _remove_oldest(self) -> None:
-        if self._added >= 2 * WINDOW:  # Cases that no run has any more are forgotten now and then.
+        if self._length >= 2 * WINDOW:  # Cases that no run has any more are forgotten now and then.
             self._keep(WINDOW)
             return
         self._sums.popleft()
@@ -121,11 +121,11 @@ class StepDetector:
 
     def _keep(self, number: int) -> None:
         """Forget all runs but the last ones."""
-        kept = list(self._runs)[len(self._runs) - number :]
+        runs = list(self._runs)[len(self._runs) - number :]
         for state in (self._runs, self._places, self._counts, self._sums):
             state.clear()
-        self._added = 0
-        for values in kept:
+        self._length = 0
+        for values in runs:
             self._append(values)
 
     def _tests(self) -> Iterator[tuple[int, float]]:
@@ -133,8 +133,8 @@ class StepDetector:
         cases = [_read_case(tuple(counts.items())) if len(counts) > 1 else None for counts in self._counts]
         draws = [isinstance(case, _Draws) for case in cases]
         means = [isinstance(case, _Means) for case in cases]
-        drawn = [case for case in cases if isinstance(case, _Draws)]
-        averaged = [case for case in cases if isinstance(case, _Means)]
+        draw_cases = [case for case in cases if isinstance(case, _Draws)]
+        mean_cases = [case for case in cases if isinstance(case, _Means)]
         now = self._sums[-1]
         for length in _LENGTHS:
             if length >= len(self._runs):
@@ -142,12 +142,12 @@ class StepDetector:
             # A case that only later runs have is behind the end of the earlier sums, so that `map` leaves it out.
             before = self._sums[-1 - length]
             sums, attempts = now.sums_since(before), map(sub, now.attempts, before.attempts)
-            weights = [_NOTHING, *map(_weigh_draws, drawn, compress(attempts, draws), compress(sums, draws))]
-            if averaged:
+            weights = [_NO_EVIDENCE, *map(_weigh_draws, draw_cases, compress(attempts, draws), compress(sums, draws))]
+            if mean_cases:
                 pairs = compress(zip(now.sums_since(before), map(sub, now.shares, before.shares), strict=True), means)
-                values = (pair[case.is_share] for case, pair in zip(averaged, pairs, strict=False))
+                values = (pair[case.is_share] for case, pair in zip(mean_cases, pairs, strict=False))
                 runs = map(sub, now.runs, before.runs)
-                weights += map(_weigh_means, averaged, compress(runs, means), values)
+                weights += map(_weigh_means, mean_cases, compress(runs, means), values)
             for total in map(sum, zip(*weights, strict=True)):
                 yield length, total
 
@@ -230,7 +230,7 @@ def _tilt(above: float, below: float) -> tuple[float, ...]:
 def _weigh_draws(case: _Draws, later: int, later_sum: float) -> tuple[float, ...]:
     """Return the logarithms of the e-values of a case: for each tilt if all cases change, and if few do."""
     if not 0 < later < case.number:
-        return _NOTHING
+        return _NO_EVIDENCE
     means = _log_means_of_draws(case.successes, case.number, later)
     return _weigh([tilt * later_sum - mean for tilt, mean in zip(_TILTS, means, strict=True)])
 
@@ -239,7 +239,7 @@ def _weigh_draws(case: _Draws, later: int, later_sum: float) -> tuple[float, ...
 def _weigh_means(case: _Means, later: int, later_sum: float) -> tuple[float, ...]:
     """Return the logarithms of the e-values of a case as `_weigh_draws` does."""
     if not 0 < later < case.number:
-        return _NOTHING
+        return _NO_EVIDENCE
     return _weigh([tilt * later_sum - later * mean for tilt, mean in zip(_TILTS, case.logs, strict=True)])
 
 
