@@ -1,6 +1,6 @@
 """How often the steps of `fairtrial history` are false, and how soon a true step is seen.
 
-    python benchmarks/history.py            # 500 seeds for each world, about 40 minutes on one core
+    python benchmarks/history.py            # 500 seeds for each world, about 20 minutes on one core
     python benchmarks/history.py --seeds 20
     python benchmarks/history.py --page     # the time of the page for a store of 1,000 runs of 200 cases
 
@@ -221,7 +221,12 @@ def main() -> None:
     seeds = options.seeds
     print(f"False steps in {seeds} series of {RUNS} runs; one in 1,000 allows {seeds * RUNS / 1000:.0f}")
     worlds = [(100, "stable", 1, False), (100, "flaky", 1, False), (20, "flaky", 1, False), (200, "stable", 1, False)]
-    for cases, kind, attempts, is_dependent in [(50, "flaky", 3, True), *worlds, (50, "flaky", 3, False)]:
+    for cases, kind, attempts, is_dependent in [
+        (50, "flaky", 3, True),
+        (50, "stable", 3, True),
+        *worlds,
+        (50, "flaky", 3, False),
+    ]:
         alarms = count_false(seeds, cases, kind, attempts, is_dependent=is_dependent)
         shape = f"{cases} {kind} cases, {attempts} {'dependent ' if is_dependent else ''}attempts"
         print(f"  {shape:45}", ", ".join(f"{name} {number}" for name, number in alarms.items()), flush=True)

@@ -14,10 +14,10 @@ import pytest
 from msgspec.structs import replace
 
 from commands import enter, fairtrial
-from fairtrial import EvalCase, EvalSet, Invocation, Message, score
+from fairtrial import Criterion, EvalCase, EvalSet, Invocation, Message, Trace, score
 from fairtrial.api.stored_runs import open_store
 from fairtrial.store import DEFAULT_URL
-from graded_runs import graded, recording
+from graded_runs import graded, graded_run, recording
 
 DAY = 150
 SMALL = ("--reference", "200", "--false-every", "1000")
@@ -93,6 +93,19 @@ def test_a_changed_threshold_begins_a_new_reference() -> None:
     assert any("begins again" in note for note in done.json["notes"])
 
 
+def test_a_measure_that_most_conversations_lack_is_unknown() -> None:
+    """The values that are there are all good, and say nothing about the others."""
+    rng = random.Random(7)
+    for _ in range(2):
+        values = {str(rng.random()): 1.0 if number % 3 == 0 else None for number in range(DAY)}
+        graded_run({name: [value] for name, value in values.items()}, store=DEFAULT_URL, eval_set="traffic")
+    done = fairtrial("watch", *SMALL, "--json", "-")
+    assert done.code == 0
+    (row,) = [row for row in done.json["measures"] if row["measure"] == "quality"]
+    assert (row["state"], row["count"], row["recent"]) == ("unknown", 2 * DAY, 1.0)
+    assert "quality: 200 of 300 conversations have no value" in " ".join(done.json["notes"])
+
+
 @pytest.mark.parametrize(("canary_rate", "judge"), [(0.9, "steady"), (0.4, "drifted")])
 def test_canaries_tell_the_judge_from_the_agent(canary_rate: float, judge: str) -> None:
     """The same recordings get other scores if the judge drifted."""
@@ -103,8 +116,36 @@ def test_canaries_tell_the_judge_from_the_agent(canary_rate: float, judge: str) 
     done = fairtrial("watch", *SMALL, "--json", "-")
     assert done.code == 1
     assert {row["judge"] for row in done.json["measures"]} == {judge}
-    said = "the judge scores the canaries " + ("as before" if judge == "steady" else "differently, too")
+    said = "the judge scores the same recordings " + ("as before" if judge == "steady" else "differently, too")
     assert said in " ".join(fairtrial("watch", *SMALL).out.split())
+
+
+LIMIT = {"now": 0.3}
+
+
+def judge_by_limit(trace: Trace, case: EvalCase) -> float:
+    """Whether the number that the agent replied is above a limit that changes without a change of the code."""
+    del case
+    return float(float(trace.invocations[-1].reply) > LIMIT["now"])
+
+
+@pytest.mark.parametrize(("limit", "judge"), [(0.3, "steady"), (0.8, "drifted")])
+def test_old_recordings_among_the_traffic_tell_the_judge_from_the_agent(
+    limit: float, judge: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run scores 40 recordings of the first run again. No run has a tag."""
+    rng = random.Random(8)
+    old = {f"old-{number}": [0.5] for number in range(40)}
+    monkeypatch.setitem(LIMIT, "now", 0.3)
+    for day in range(6):
+        if day == 3:
+            LIMIT["now"] = limit
+        new = {f"{day}-{number}": [0.5 * (day < 3 or rng.random() < 0.2)] for number in range(DAY)}
+        criteria = [Criterion("quality", judge_by_limit, 0.5)]
+        graded_run({**old, **new}, store=DEFAULT_URL, criteria=criteria, eval_set="traffic")
+    done = fairtrial("watch", *SMALL, "--json", "-")
+    assert done.code == 1
+    assert {row["judge"] for row in done.json["measures"] if row["measure"] == "quality"} == {judge}
 
 
 @pytest.fixture

@@ -49,6 +49,35 @@ def test_values_that_never_vary_raise_no_alarm() -> None:
     assert watch(random.Random(4), [0.0] * 2000).alarm is None
 
 
+def test_values_that_are_missing_where_the_agent_fails_raise_no_alarm() -> None:
+    """After the reference, all values that are there are passes."""
+    rng = random.Random(5)
+    monitor = watch(rng, [0.6] * 300)
+    for _ in range(1500):
+        monitor.add(1.0 if rng.random() < 0.6 else None)
+    assert monitor.recent == 1
+    assert monitor.missing == pytest.approx(600, abs=60)
+    assert monitor.alarm is None
+
+
+def test_a_rise_is_seen_although_few_values_are_missing() -> None:
+    """It only takes longer."""
+    rng = random.Random(6)
+    monitor = watch(rng, [0.3] * 300)
+    for number in range(600):
+        monitor.add(None if number % 10 == 0 else float(rng.random() < 0.9))
+    assert monitor.alarm is not None
+    assert monitor.alarm.is_rise
+
+
+def test_a_reference_without_values_has_no_mean() -> None:
+    """Everything is possible."""
+    monitor = MeanMonitor(reference=50)
+    for _ in range(100):
+        monitor.add(None)
+    assert (monitor.mean, monitor.interval, monitor.recent) == (None, (0.0, 1.0), None)
+
+
 def sample(rng: random.Random, number: int, hard: float) -> MeanMonitor:
     """A monitor of traffic of which half is hard. Easy conversations are sampled with 0.2, and hard ones with 1."""
     monitor = MeanMonitor()

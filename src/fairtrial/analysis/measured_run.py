@@ -215,15 +215,17 @@ def measure_run(
     terms: Mapping[str, CriterionTerms],
     *,
     valid_only: bool = False,
+    only: str = "",
 ) -> MeasuredRun:
     """Return the numbers of a run from its cases and its attempts, both in the order of their positions.
 
     Outcomes that do not apply are left out. If the agent broke an attempt, the attempt failed, and the values that it
     could not get are missing. Everything else without a value is missing, too. A case without any attempt lacks one.
-    With `valid_only`, attempts that say nothing about the agent are missing. Raises UsageError if an attempt belongs to
-    none of the cases.
+    With `valid_only`, attempts that say nothing about the agent are missing. `only` names the single measure that is
+    needed: the others that have no part in it are left out. Raises UsageError if an attempt belongs to none of the
+    cases.
     """
-    return measure_cases(info, _with_attempts(info, cases, attempts), terms, valid_only=valid_only)
+    return measure_cases(info, _with_attempts(info, cases, attempts), terms, valid_only=valid_only, only=only)
 
 
 def _with_attempts(
@@ -248,12 +250,14 @@ def measure_cases(
     terms: Mapping[str, CriterionTerms],
     *,
     valid_only: bool = False,
+    only: str = "",
 ) -> MeasuredRun:
     """Return the numbers of a run as `measure_run` does, from cases that each come with all of their attempts.
 
     The attempts of a case are reduced to its sums before the next case is read.
     """
-    run = MeasuredRun(info, [], [], [], list_measures(terms, has_attacks=info.kind == "attack"))
+    measures = list_measures(terms, has_attacks=info.kind == "attack")
+    run = MeasuredRun(info, [], [], [], select_measures(measures, only) if only else measures)
     run.columns = {name: CaseColumn() for name in run.measures}
     weights = array("d")
     for (position, key, name), rows in cases:
@@ -323,6 +327,21 @@ def list_measures(terms: Mapping[str, CriterionTerms], *, has_attacks: bool = Fa
         for name, rate in ATTACK_RATES.items():
             measures[name] = Measure(name, rate.criterion, lower_is_better=rate.lower_is_better)
     return measures
+
+
+def select_measures(measures: Mapping[str, Measure], name: str) -> dict[str, Measure]:
+    """Return a measure and `cases`, with its criterion, or with all criteria that decide whether a case passes.
+
+    The rates of attacks rest on each other, so that all of them are returned.
+    """
+    if not ATTACK_RATES.keys().isdisjoint(measures):
+        return dict(measures)
+    criterion = measures[name].criterion if name in measures else ""
+    return {
+        key: own
+        for key, own in measures.items()
+        if key in (CASES, name, criterion) or (not criterion and own.gates and key == own.criterion)
+    }
 
 
 def _add_case(run: MeasuredRun, rows: Sequence[AttemptRow], *, valid_only: bool) -> None:

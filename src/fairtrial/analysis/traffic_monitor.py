@@ -49,9 +49,9 @@ class TrafficMonitor:
                 self._begin(info, name, measure)
         for row in rows:
             for name, value in measured_values(row, watchable):
-                if value is None or name not in self._watched:
+                if name not in self._watched:
                     continue
-                share = watchable[name].share(value)
+                share = None if value is None else watchable[name].share(value)
                 self._watched[name].monitor.add(share, 1 / row.probability if row.probability else 1.0)
 
     def _begin(self, info: RunInfo, name: str, measure: Measure) -> None:
@@ -72,9 +72,16 @@ class TrafficMonitor:
     def _report(self, name: str, watched: _Watched, judges: Mapping[str, str]) -> WatchedMeasure:
         monitor, measure, alarm = watched.monitor, self._measures[name], watched.monitor.alarm
         state, since, seen_in = "steady" if monitor.interval else "reference", "", ""
+        if monitor.interval and 2 * monitor.missing > monitor.count:
+            state = "unknown"
         if alarm is not None:
             state = "higher" if alarm.is_rise != measure.lower_is_better else "lower"
             since, seen_in = watched.find_run(alarm.start), watched.find_run(alarm.number)
+        if monitor.missing:
+            self.notes.append(
+                f"{name}: {monitor.missing:,} of {monitor.count:,} conversations have no value, and count as values "
+                "that speak against an alarm"
+            )
         if monitor.large_weights:
             self.notes.append(
                 f"{name}: {monitor.large_weights:,} values were sampled more rarely than any of the reference"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import replace as with_fields
 
 from msgspec.structs import replace
@@ -56,10 +57,18 @@ def select_variant(run: MeasuredRun, variant: str) -> MeasuredRun:
         variants = ", ".join(variants_in(run)) or "none"
         raise UsageError(f"run {run.info.id} has no variant {variant!r}; its variants: {variants}")
     return with_fields(
-        run,
+        select_cases(run, places),
         info=replace(run.info, id=f"{run.info.id}{SIGN}{variant}"),
-        keys=[run.keys[place] for place in places],
         names=[run.keys[place].case for place in places],
+    )
+
+
+def select_cases(run: MeasuredRun, places: Sequence[int]) -> MeasuredRun:
+    """Return the part of a run that is about some of its cases."""
+    return with_fields(
+        run,
+        keys=[run.keys[place] for place in places],
+        names=[run.names[place] for place in places],
         positions=[run.positions[place] for place in places],
         columns={name: column.select(places) for name, column in run.columns.items()},
         case_attempts=array("I", [run.attempts_at(place) for place in places]),

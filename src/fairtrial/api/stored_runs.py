@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import aggregate
-from fairtrial.analysis.measured_run import Measure, MeasuredRun, measure_run
+from fairtrial.analysis.measured_run import Measure, MeasuredRun, list_measures, measure_run, select_measures
 from fairtrial.analysis.sequential import WaveTable, take_waves
 from fairtrial.analysis.variants import decided_part
 from fairtrial.api.run_parts.stored_attempts import StoredAttempts, StoredResults
@@ -355,18 +355,25 @@ def clustered(summary: Summary, store: Store, info: RunInfo) -> Summary:
     return with_clustered_intervals(summary, every, valid)
 
 
-def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False, whole: bool = False) -> MeasuredRun:
+def measure_stored(
+    store: Store, info: RunInfo, *, valid_only: bool = False, whole: bool = False, only: str = ""
+) -> MeasuredRun:
     """Return the numbers of a run of a store, case by case.
 
     Only attempts without a score, and those of recordings, are decoded. With `whole`, all variants of a skill count.
-    Of a data set, the store holds only attempts that did not pass. Its numbers are those of its folder.
+    `only` names the single measure that is needed. Of a data set, the store holds only attempts that did not pass. Its
+    numbers are those of its folder.
     """
     if (folder := info.config.get("dataset", {}).get("folder")) is not None:
         from fairtrial.api.result_folders.dataset_sources import measure_folder
 
         return measure_folder(folder, valid_only=valid_only)
-    rows, terms = store.attempt_rows(info.id, sampled=info.kind == "score"), store.criterion_terms(info.id)
-    own = measure_run(info, store.case_keys(info.id), rows, terms, valid_only=valid_only)
+    terms, criteria = store.criterion_terms(info.id), None
+    if only:
+        measures = list_measures(terms, has_attacks=info.kind == "attack")
+        criteria = {own.criterion for own in select_measures(measures, only).values()}
+    rows = store.attempt_rows(info.id, sampled=info.kind == "score", criteria=criteria)
+    own = measure_run(info, store.case_keys(info.id), rows, terms, valid_only=valid_only, only=only)
     return own if whole else decided_part(own, info)
 
 

@@ -158,9 +158,9 @@ class WatchedMeasure(Record, frozen=True):
 
     `count` is the number of conversations, and `recent` the mean of the last 100. `evidence` raises the alarm when it
     reaches the number of conversations between false alarms. `state` is `reference` until the reference is full, then
-    `steady`, and `higher` or `lower` after an alarm. `since` is the run with the first conversation after the change,
-    and `seen_in` the run that raised the alarm. `judge` is `steady` or `drifted`, from runs of canaries, and `unknown`
-    without them.
+    `steady`, and `higher` or `lower` after an alarm. Without an alarm, it is `unknown` if most conversations have no
+    value. `since` is the run with the first conversation after the change, and `seen_in` the run that raised the alarm.
+    `judge` is `steady` or `drifted`, from recordings that several runs scored, and `unknown` without them.
     """
 
     measure: str

@@ -26,6 +26,8 @@ class CaseSample(NamedTuple):
 
 def case_sample(values: Sequence[float]) -> CaseSample:
     """Return the sample from one case's attempts. It does not depend on attempt order."""
+    if len(values) == 1:
+        return CaseSample(values[0], 0.0, 1)
     middle, count = mean(values), len(values)
     squares = math.fsum((value - middle) ** 2 for value in values)
     return CaseSample(middle, squares / (count - 1) if count > 1 else 0.0, count)

@@ -9,6 +9,9 @@ before a false alarm.
 A value that was sampled with a probability p stands for 1 / p values: the bet on it is larger by that factor. Bets are
 made smaller by the largest factor of the reference, so that no stake is exceeded. A larger factor is cut.
 
+A missing value counts as 0 if the bet is on a rise, and as 1 if it is on a fall, which can only delay an alarm. So the
+rate of false alarms holds whatever the missing values are, for example if a judge fails at hard conversations.
+
 Sources: Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting, 2023. Shin, Ramdas and
 Rinaldo, E-detectors: a nonparametric framework for sequential change detection, 2024.
 """
@@ -32,9 +35,9 @@ _RECENT = 100
 
 
 class WeighedValue(NamedTuple):
-    """A value in 0..1, and the number of values for which it stands."""
+    """A value in 0..1, or None if it is missing, and the number of values for which it stands."""
 
-    value: float
+    value: float | None
     weight: float
 
 
@@ -92,6 +95,7 @@ class MeanMonitor:
     interval: Interval | None = None
     alarm: MonitorAlarm | None = None
     large_weights: int = 0
+    missing: int = 0
     _values: list[WeighedValue] = field(default_factory=list)
     _recent: list[WeighedValue] = field(default_factory=list)
     _most_weight: float = 1.0
@@ -100,8 +104,8 @@ class MeanMonitor:
 
     @property
     def recent(self) -> float | None:
-        """The mean of the last 100 values after the reference, or None before them."""
-        return _mean(self._recent) if self._recent else None
+        """The mean of the last 100 values after the reference, or None without one that is not missing."""
+        return _mean(self._recent)
 
     @property
     def log_evidence(self) -> float:
@@ -111,9 +115,10 @@ class MeanMonitor:
         high, low = max(self._rise.log, self._fall.log), min(self._rise.log, self._fall.log)
         return -math.inf if math.isinf(high) else high + math.log1p(math.exp(low - high)) - math.log(2)
 
-    def add(self, value: float, weight: float = 1.0) -> None:
-        """Add a value in 0..1 that stands for `weight` values."""
+    def add(self, value: float | None, weight: float = 1.0) -> None:
+        """Add a value in 0..1, or None if it is missing, that stands for `weight` values."""
         self.count += 1
+        self.missing += value is None
         if self._rise is None or self._fall is None:
             self._values.append(WeighedValue(value, weight))
             if len(self._values) >= self.reference:
@@ -125,8 +130,8 @@ class MeanMonitor:
             return
         self.large_weights += weight > self._most_weight
         share = min(1.0, weight / self._most_weight)
-        self._rise.add(value, share, self.count)
-        self._fall.add(1 - value, share, self.count)
+        self._rise.add(_worst(value), share, self.count)
+        self._fall.add(_worst(value, of_loss=True), share, self.count)
         if self.log_evidence >= math.log(self.false_every):
             is_rise = self._rise.log > self._fall.log
             self.alarm = MonitorAlarm(self.count, (self._rise if is_rise else self._fall).start, is_rise)
@@ -135,7 +140,8 @@ class MeanMonitor:
         self._most_weight = max(weight for _, weight in self._values)
         self.mean = _mean(self._values)
         low = _refute(self._values, self._most_weight)
-        high = 1 - _refute([WeighedValue(1 - value, weight) for value, weight in self._values], self._most_weight)
+        losses = [WeighedValue(_worst(value, of_loss=True), weight) for value, weight in self._values]
+        high = 1 - _refute(losses, self._most_weight)
         self.interval = (low, high)
         self._rise, self._fall = _Bettor(high), _Bettor(1 - low)
         self._values.clear()
@@ -147,13 +153,22 @@ def _refute(values: list[WeighedValue], most_weight: float) -> float:
     for _ in range(_STEPS):
         limit = (low + high) / 2
         evidence = Evidence(limit, len(values), EVEN)
-        evidence.add([limit + weight / most_weight * (value - limit) for value, weight in values])
+        evidence.add([limit + weight / most_weight * (_worst(value) - limit) for value, weight in values])
         low, high = (limit, high) if evidence.log >= threshold else (low, limit)
     return low
 
 
-def _mean(values: list[WeighedValue]) -> float:
-    return math.fsum(value * weight for value, weight in values) / math.fsum(weight for _, weight in values)
+def _worst(value: float | None, *, of_loss: bool = False) -> float:
+    """Return a value, or 1 less the value if it is `of_loss`. If it is missing, return 0."""
+    if value is None:
+        return 0.0
+    return 1 - value if of_loss else value
+
+
+def _mean(values: list[WeighedValue]) -> float | None:
+    """Return the mean of the values that are not missing, or None if there are none."""
+    pairs = [(value, weight) for value, weight in values if value is not None]
+    return math.fsum(value * weight for value, weight in pairs) / math.fsum(w for _, w in pairs) if pairs else None
 
 
 def _log_add_one(log: float) -> float:

@@ -14,12 +14,12 @@ of `exp` over draws without replacement is at most the mean over draws with repl
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import accumulate
+from itertools import chain, compress, repeat
+from operator import sub
 from typing import Any, NamedTuple
 
 RUNS_BETWEEN_FALSE_STEPS = 1000
@@ -30,15 +30,20 @@ _LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 """The numbers of later runs of the splits."""
 _TILTS = (-4.0, -2.0, -1.0, -0.5, -0.25, 0.25, 0.5, 1.0, 2.0, 4.0)
 """The log odds ratios for which the tests are most powerful. Negative tilts look for a fall."""
+_TILTS_AND_BASES = tuple((tilt, math.exp(-abs(tilt))) for tilt in _TILTS)
 _SPARSE = 0.2
 """The share of cases that change, for the half of the tests that expects most cases to stay as they are."""
 
-_STAYS, _CHANGES = math.log(1 - _SPARSE), math.log(_SPARSE)
+_CHANGES = math.log(_SPARSE)
+_NO_EVIDENCE = (0.0,) * (2 * len(_TILTS))
+"""The logarithms of the e-values of a case that shows nothing."""
+_LARGE = 600.0
+"""Above it, `exp` is near the largest float."""
 
 CaseValue = tuple[float, int]
 """The sum of the values of the attempts of a case in a run, in 0..1 each, and the number of attempts."""
-Units = tuple[tuple[float, int], ...]
-"""Values, each with how often it occurs."""
+Counts = tuple[tuple[CaseValue, int], ...]
+"""The values of a case, each with the number of runs that have it."""
 
 
 @dataclass(frozen=True)
@@ -64,147 +69,205 @@ class StepDetector:
 
     false_every: float = RUNS_BETWEEN_FALSE_STEPS
     _runs: deque[Mapping[Any, CaseValue]] = field(default_factory=deque)
-    _first: int = 0
     _number: int = -1
+    _places: dict[Hashable, int] = field(default_factory=dict)
+    _counts: list[Counter[CaseValue]] = field(default_factory=list)
+    _sums: deque[_Sums] = field(default_factory=deque)
+    _length: int = 0
 
     def restart(self) -> None:
         """Forget all runs so far, because later runs are not comparable with them."""
-        self._runs.clear()
-        self._first = self._number + 1
+        self._keep(0)
 
     def add(self, values: Mapping[Any, CaseValue]) -> FoundStep | None:
         """Add the values of the next run by case, and return the step that it shows, or None."""
         self._number += 1
-        self._runs.append(values)
+        self._append(values)
         if len(self._runs) > WINDOW:
-            self._runs.popleft()
-            self._first += 1
+            self._remove_oldest()
         tests = list(self._tests())
         if not tests:
             return None
         evidence = _mean_of_exp([test for _, test in tests])
         if evidence < self.false_every:
             return None
-        best = max(tests, key=lambda test: test[1])[0]
-        for _ in range(len(self._runs) - best):
-            self._runs.popleft()
-        self._first = self._number - best + 1
-        return FoundStep(self._first, self._number, evidence)
+        later = max(tests, key=lambda test: test[1])[0]
+        self._keep(later)
+        return FoundStep(self._number - later + 1, self._number, evidence)
+
+    def _append(self, values: Mapping[Any, CaseValue]) -> None:
+        sums = self._sums[-1].copy() if self._sums else _Sums()
+        for case, value in values.items():
+            place = self._places.setdefault(case, len(self._places))
+            if place == len(self._counts):
+                self._counts.append(Counter())
+                sums.extend()
+            self._counts[place][value] += 1
+            sums.add(place, *value)
+        self._runs.append(values)
+        self._sums.append(sums)
+        self._length += 1
+
+    def _remove_oldest(self) -> None:
+        if self._length >= 2 * WINDOW:  # Cases that no run has any more are forgotten now and then.
+            self._keep(WINDOW)
+            return
+        self._sums.popleft()
+        for case, value in self._runs.popleft().items():
+            counts = self._counts[self._places[case]]
+            counts[value] -= 1
+            if not counts[value]:
+                del counts[value]
+
+    def _keep(self, number: int) -> None:
+        """Forget all runs but the last ones."""
+        runs = list(self._runs)[len(self._runs) - number :]
+        for state in (self._runs, self._places, self._counts, self._sums):
+            state.clear()
+        self._length = 0
+        for values in runs:
+            self._append(values)
 
     def _tests(self) -> Iterator[tuple[int, float]]:
         """Yield the number of later runs and the logarithm of the e-value of each test."""
-        rows: dict[Hashable, list[tuple[int, CaseValue]]] = {}
-        for place, values in enumerate(self._runs):
-            for case, value in values.items():
-                rows.setdefault(case, []).append((place, value))
-        cases = [case for row in rows.values() if (case := _read_case(row)) is not None]
+        cases = [_read_case(tuple(counts.items())) if len(counts) > 1 else None for counts in self._counts]
+        draws = [isinstance(case, _Draws) for case in cases]
+        means = [isinstance(case, _Means) for case in cases]
+        draw_cases = [case for case in cases if isinstance(case, _Draws)]
+        mean_cases = [case for case in cases if isinstance(case, _Means)]
+        now = self._sums[-1]
         for length in _LENGTHS:
             if length >= len(self._runs):
                 return
-            start = len(self._runs) - length
-            splits = Counter(split for case in cases if (split := case.split(start)) is not None)
-            totals = [0.0] * (2 * len(_TILTS))
-            for split, number in splits.items():
-                totals = [total + number * log for total, log in zip(totals, _weigh(split), strict=True)]
-            for total in totals:
+            # A case that only later runs have is behind the end of the earlier sums, so that `map` leaves it out.
+            before = self._sums[-1 - length]
+            sums, attempts = now.sums_since(before), map(sub, now.attempts, before.attempts)
+            weights = [_NO_EVIDENCE, *map(_weigh_draws, draw_cases, compress(attempts, draws), compress(sums, draws))]
+            if mean_cases:
+                pairs = compress(zip(now.sums_since(before), map(sub, now.shares, before.shares), strict=True), means)
+                values = (pair[case.is_share] for case, pair in zip(mean_cases, pairs, strict=False))
+                runs = map(sub, now.runs, before.runs)
+                weights += map(_weigh_means, mean_cases, compress(runs, means), values)
+            for total in map(sum, zip(*weights, strict=True)):
                 yield length, total
 
 
-@dataclass(frozen=True)
-class _Case:
-    """A case whose values differ: the places of its runs, the later sums, and the later numbers, from each place on.
+@dataclass
+class _Sums:
+    """What the runs so far add up to, for each case: values, attempts, mean values of runs, and runs."""
 
-    Without `units`, the values are 0 or 1, and `successes` of `number` are 1. `units` are the values with how often
-    each occurs.
+    sums: list[float] = field(default_factory=list)
+    attempts: list[int] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
+    runs: list[int] = field(default_factory=list)
+
+    def copy(self) -> _Sums:
+        return _Sums(self.sums.copy(), self.attempts.copy(), self.shares.copy(), self.runs.copy())
+
+    def extend(self) -> None:
+        """Add a case."""
+        self.sums.append(0.0)
+        self.attempts.append(0)
+        self.shares.append(0.0)
+        self.runs.append(0)
+
+    def add(self, place: int, total: float, attempts: int) -> None:
+        self.sums[place] += total
+        self.attempts[place] += attempts
+        self.shares[place] += total / attempts
+        self.runs[place] += 1
+
+    def sums_since(self, before: _Sums) -> Iterator[float]:
+        return map(sub, self.sums, before.sums)
+
+
+class _Draws(NamedTuple):
+    """A case with values of 0 and 1: the number of attempts, and how many of them are 1."""
+
+    successes: int
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Means:
+    """A case with values for whole runs: the number of runs, and for each tilt the logarithm of the mean of `exp`.
+
+    If the runs have different numbers of attempts, the value of a run is the mean of its attempts, not their sum. It is
+    compared by identity, so that its hash is cheap.
     """
 
-    places: tuple[int, ...]
-    sums: tuple[float, ...]
-    numbers: tuple[int, ...]
-    successes: int = 0
-    units: Units = ()
-
-    def split(self, start: int) -> _Split | None:
-        """Return the split before the run at a place, or None if one side has no value of the case."""
-        first = bisect_left(self.places, start)
-        if first in (0, len(self.places)):
-            return None
-        return _Split(self.numbers[0], self.numbers[first], self.sums[first], self.successes, self.units)
-
-
-class _Split(NamedTuple):
-    """The values of a case before and after a split: their number, how many of them are later, and the later sum."""
-
     number: int
-    later: int
-    later_sum: float
-    successes: int
-    units: Units
+    is_share: bool
+    logs: tuple[float, ...]
+
+
+@lru_cache(maxsize=1 << 14)
+def _read_case(counts: Counts) -> _Draws | _Means | None:
+    """Return the values of a case, or None if all of them are equal, so that they show nothing."""
+    is_same_number = len({attempts for (_, attempts), _ in counts}) == 1
+    if all(total.is_integer() for (total, _), _ in counts) and (not is_same_number or counts[0][0][1] == 1):
+        successes = int(sum(total * runs for (total, _), runs in counts))
+        number = sum(attempts * runs for (_, attempts), runs in counts)
+        return _Draws(successes, number) if 0 < successes < number else None
+    values = [(total if is_same_number else total / attempts, runs) for (total, attempts), runs in counts]
+    low, high = min(values)[0], max(values)[0]
+    if low == high:
+        return None
+    number = sum(runs for _, runs in values)
+    powers = chain.from_iterable(repeat(_tilt(value - low, value - high), runs) for value, runs in values)
+    means = [sum(column) / number for column in zip(*powers, strict=True)]
+    logs = [tilt * (high if tilt > 0 else low) + math.log(mean) for tilt, mean in zip(_TILTS, means, strict=True)]
+    return _Means(number, not is_same_number, tuple(logs))
+
+
+@lru_cache(maxsize=1 << 14)
+def _tilt(above: float, below: float) -> tuple[float, ...]:
+    """Return `exp(tilt * value)` for each tilt, divided by the largest of the case."""
+    return tuple(math.exp(tilt * (below if tilt > 0 else above)) for tilt in _TILTS)
 
 
 @lru_cache(maxsize=1 << 16)
-def _weigh(split: _Split) -> tuple[float, ...]:
+def _weigh_draws(case: _Draws, later: int, later_sum: float) -> tuple[float, ...]:
     """Return the logarithms of the e-values of a case: for each tilt if all cases change, and if few do."""
-    if split.units:
-        means = [split.later * mean for mean in _log_means_exp(split.units)]
-    else:
-        means = _log_means_of_draws(split.successes, split.number, split.later)
-    dense = [tilt * split.later_sum - mean for tilt, mean in zip(_TILTS, means, strict=True)]
-    return (*dense, *(_log_sum_exp((_STAYS, _CHANGES + log)) for log in dense))
+    if not 0 < later < case.number:
+        return _NO_EVIDENCE
+    means = _log_means_of_draws(case.successes, case.number, later)
+    return _weigh([tilt * later_sum - mean for tilt, mean in zip(_TILTS, means, strict=True)])
 
 
-def _read_case(row: Sequence[tuple[int, CaseValue]]) -> _Case | None:
-    """Return the values of a case, or None if all of them are equal, so that they show nothing."""
-    sums, numbers = [value for _, (value, _) in row], [attempts for _, (_, attempts) in row]
-    is_same_number = min(numbers) == max(numbers)
-    successes, units = 0, Units()
-    if all(map(float.is_integer, sums)) and (not is_same_number or numbers[0] == 1):
-        successes = int(sum(sums))
-        is_equal = successes in (0, sum(numbers))
-    else:
-        if not is_same_number:
-            sums = [value / attempts for value, attempts in zip(sums, numbers, strict=True)]
-        numbers, units = [1] * len(row), tuple(sorted(Counter(sums).items()))
-        is_equal = len(units) == 1
-    if is_equal:
-        return None
-    places = tuple(place for place, _ in row)
-    return _Case(places, _sum_from_end(sums), tuple(map(int, _sum_from_end(numbers))), successes, units)
+@lru_cache(maxsize=1 << 16)
+def _weigh_means(case: _Means, later: int, later_sum: float) -> tuple[float, ...]:
+    """Return the logarithms of the e-values of a case as `_weigh_draws` does."""
+    if not 0 < later < case.number:
+        return _NO_EVIDENCE
+    return _weigh([tilt * later_sum - later * mean for tilt, mean in zip(_TILTS, case.logs, strict=True)])
 
 
-def _sum_from_end(values: Sequence[float]) -> tuple[float, ...]:
-    """Return the sums of the values from each place to the end."""
-    return tuple(accumulate(reversed(values)))[::-1]
+def _weigh(dense: Sequence[float]) -> tuple[float, ...]:
+    exp, log, stays = math.exp, math.log, 1 - _SPARSE
+    return (*dense, *[log(stays + _SPARSE * exp(own)) if own < _LARGE else own + _CHANGES for own in dense])
 
 
-def _log_means_of_draws(successes: int, number: int, size: int) -> list[float]:
+@lru_cache(maxsize=1 << 16)
+def _log_means_of_draws(successes: int, number: int, size: int) -> tuple[float, ...]:
     """Return the logarithm of the mean of `exp(tilt * X)` for each tilt, X being the successes among drawn values.
 
-    X has the hypergeometric distribution.
+    X has the hypergeometric distribution. Its polynomial is evaluated by Horner's rule, from the smallest term on.
     """
     low, high = max(0, size - (number - successes)), min(successes, size)
     draws = math.comb(number, size)
     chances = [math.comb(successes, x) * math.comb(number - successes, size - x) / draws for x in range(low, high + 1)]
-    means = []
-    for tilt in _TILTS:
-        largest = tilt * (high if tilt > 0 else low)
-        total = sum(chance * math.exp(tilt * x - largest) for x, chance in enumerate(chances, low))
-        means.append(largest + math.log(total))
-    return means
-
-
-@lru_cache(maxsize=1 << 14)
-def _log_means_exp(units: Units) -> tuple[float, ...]:
-    """Return the logarithm of the mean of `exp(tilt * value)` for each tilt."""
-    number = math.log(sum(count for _, count in units))
-    return tuple(_log_sum_exp([tilt * value + math.log(count) for value, count in units]) - number for tilt in _TILTS)
-
-
-def _log_sum_exp(terms: Sequence[float]) -> float:
-    largest = max(terms)
-    return largest + math.log(sum(math.exp(term - largest) for term in terms))
+    falling, means = chances[::-1], []
+    for tilt, base in _TILTS_AND_BASES:
+        total = 0.0
+        for chance in chances if tilt > 0 else falling:
+            total = total * base + chance
+        means.append(tilt * (high if tilt > 0 else low) + math.log(total))
+    return tuple(means)
 
 
 def _mean_of_exp(logarithms: Sequence[float]) -> float:
     """Return the mean of e-values, at most the largest float."""
-    return math.exp(min(700.0, _log_sum_exp(logarithms) - math.log(len(logarithms))))
+    largest = max(logarithms)
+    total = sum(math.exp(log - largest) for log in logarithms)
+    return math.exp(min(700.0, largest + math.log(total / len(logarithms))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import groupby
 from typing import Any
@@ -92,19 +92,27 @@ class RunQueries(ABC):
             by_name.setdefault(terms.name, own)
         return by_name
 
-    def attempt_rows(self, run_id: str, *, sampled: bool = False) -> Iterator[AttemptRow]:
+    def attempt_rows(
+        self, run_id: str, *, sampled: bool = False, criteria: Collection[str] | None = None
+    ) -> Iterator[AttemptRow]:
         """Yield attempt numbers from a run in file order, without decoding their results.
 
         The failure side is in the result body. Only attempts that ended without a score are decoded, unless the run
-        may be `sampled`: then each body says with which probability.
+        may be `sampled`: then each body says with which probability. With `criteria`, only outcomes on them are read.
         """
         self.commit()
         number = self._number(run_id)
-        names = {criterion: terms.name for terms, criterion in self._read_terms(number).items()}
+        names = {
+            criterion: terms.name
+            for terms, criterion in self._read_terms(number).items()
+            if criteria is None or terms.name in criteria
+        }
         verdicts = {verdict.value: verdict for verdict in Verdict}
         failed, probabilities = self._failed_by_agent(number), self._probabilities(number) if sampled else {}
         place = (SCORES.c.position, SCORES.c.attempt)
         query = sa.select(*place, SCORES.c.criterion, SCORES.c.value, SCORES.c.verdict).where(SCORES.c.run == number)
+        if criteria is not None:
+            query = query.where(SCORES.c.criterion.in_(names))
         rows = self._connections.rows(query.order_by(*place, SCORES.c.criterion))
         scores = groupby(rows, key=lambda row: (row[0], row[1]))
         next_place, next_scores = next(scores, (None, iter(())))

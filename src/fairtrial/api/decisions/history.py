@@ -57,7 +57,7 @@ def history(
         window = members[-(last + WINDOW) :]
         newest = measure_stored(run_store, window[-1])
         own = newest.measure(measure)
-        earlier = (measure_stored(run_store, info) for info in window[:-1])
+        earlier = (measure_stored(run_store, info, only=measure) for info in window[:-1])
         lines = CaseLines(last)
         rows = follow_runs(map(lines.add, chain(earlier, (newest,))), measure, false_every)
         last_rows = rows[-last:]
@@ -94,7 +94,7 @@ def case_history(
     """
     with closing(open_store(store, create=False)) as run_store:
         common, members = _find_series(run_store, run, series, order)
-        return follow_case((measure_stored(run_store, info) for info in members[-last:]), case, common)
+        return follow_case((measure_stored(run_store, info, only=CASES) for info in members[-last:]), case, common)
 
 
 def _add_costs(spending: RunUsage) -> float | None:

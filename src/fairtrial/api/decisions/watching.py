@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from dataclasses import replace as with_fields
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from fairtrial.analysis.measured_run import list_measures
+from fairtrial.analysis.measured_run import MeasuredRun, list_measures
 from fairtrial.analysis.run_series import follow_runs
 from fairtrial.analysis.traffic_monitor import TrafficMonitor
+from fairtrial.analysis.variants import select_cases
 from fairtrial.api.decisions.history import SERIES, describe_run
 from fairtrial.api.stored_runs import measure_stored, open_store
 from fairtrial.errors import UsageError, spell
@@ -23,6 +29,10 @@ from fairtrial.store import DEFAULT_URL, Store
 CANARY = "canary"
 _TRAFFIC = ("score", "receive")
 _MOST_REFERENCE = 100_000
+_MOST_REPEATED = 1000
+"""So many conversations of a run are compared with earlier runs at most."""
+_FEWEST_REPEATED = 20
+"""With fewer repeated conversations, a judge is not called steady."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +41,7 @@ class WatchOptions:
 
     The first `reference` conversations are the reference. At most one conversation in `false_every` raises a false
     alarm. Runs with the tag `canary` score the same recordings again and again, so that they show whether a judge
-    drifts.
+    drifts. Without two of them, the recordings that several runs of the traffic have show it.
     """
 
     series: tuple[str, ...] = SERIES
@@ -59,11 +69,17 @@ def watch(run: str = "", options: WatchOptions | None = None) -> WatchedTraffic:
         for info in traffic:
             measures = list_measures(store.criterion_terms(info.id))
             monitor.add(info, measures, store.attempt_rows(info.id, sampled=True))
-        judges = _check_judges(store, canaries)
+        again = [measure_stored(store, info) for info in canaries]
+        judges = _check_judges(again if len(again) > 1 else _find_repeated(store, traffic))
     measures_now = tuple(monitor.report(judges))
     notes = list(monitor.notes)
-    if not canaries and any(measure.state in ("higher", "lower") for measure in measures_now):
-        notes.append(f"no run has the tag {watch_options.canary}, so that the agent and its judges are not told apart")
+    if not canaries and any(
+        measure.judge == "unknown" for measure in measures_now if measure.state in ("higher", "lower")
+    ):
+        notes.append(
+            f"no run has the tag {watch_options.canary}, and the runs share fewer than {_FEWEST_REPEATED} recordings, "
+            "so that the agent and its judges are not told apart"
+        )
     return WatchedTraffic(
         common, watch_options.reference, watch_options.false_every, len(traffic), measures_now, tuple(notes)
     )
@@ -81,17 +97,46 @@ def _find_traffic(store: Store, run: str, options: WatchOptions) -> tuple[dict[s
     return common, [info for info in traffic if describe_run(info, options.series) == common], canaries
 
 
-def _check_judges(store: Store, canaries: Sequence[RunInfo]) -> dict[str, str]:
+def _check_judges(runs: Sequence[MeasuredRun]) -> dict[str, str]:
     """Return whether the judge of each criterion drifted: whether the same recordings get other scores."""
-    if len(canaries) < 2:
-        return {}
-    runs = [measure_stored(store, info) for info in canaries]
     judges = {}
-    for name, measure in runs[-1].measures.items():
+    for name, measure in runs[-1].measures.items() if len(runs) > 1 else ():
         if measure.is_bounded:
             rows = follow_runs(runs, name, RUNS_BETWEEN_FALSE_STEPS)
-            judges[name] = "drifted" if any(row.step for row in rows) else "steady"
+            if any(row.step for row in rows):
+                judges[name] = "drifted"
+            elif rows[-1].compared >= _FEWEST_REPEATED:
+                judges[name] = "steady"
     return judges
+
+
+def _find_repeated(store: Store, traffic: Iterable[RunInfo]) -> list[MeasuredRun]:
+    """Return the runs that hold recordings of other runs, too, with these recordings alone.
+
+    The digest of a case becomes that of its recordings, so that runs share a case only if the agent did the same.
+    """
+    finished = [info for info in traffic if info.finished is not None]
+    number_of_runs = Counter(key for info in finished for key in {key for _, key, _ in store.case_keys(info.id)})
+    runs = []
+    for info in finished:
+        positions = [place for place, key, _ in store.case_keys(info.id) if number_of_runs[key] > 1][-_MOST_REPEATED:]
+        if positions:
+            digests = _digest_recordings(store, info.id, positions)
+            run = measure_stored(store, info)
+            run = select_cases(run, [place for place, position in enumerate(run.positions) if position in digests])
+            keys = [
+                replace(key, digest=digests[position]) for key, position in zip(run.keys, run.positions, strict=True)
+            ]
+            runs.append(with_fields(run, keys=keys))
+    return [run for run in runs if run.keys]
+
+
+def _digest_recordings(store: Store, run: str, positions: Sequence[int]) -> dict[int, str]:
+    """Return the digests of the recordings of cases by their positions."""
+    digests: defaultdict[int, Any] = defaultdict(hashlib.sha256)
+    for position, recording in store.recordings(run, positions=positions):
+        digests[position].update(msgspec.json.encode(recording.trace))
+    return {position: digest.hexdigest() for position, digest in digests.items()}
 
 
 def post_alarms(traffic: WatchedTraffic, url: str) -> None:

@@ -44,8 +44,8 @@ def watch_report(traffic: WatchedTraffic) -> RenderableType:
 
 def _describe(alarm: WatchedMeasure) -> str:
     causes = {
-        "drifted": "; the judge scores the canaries differently, too",
-        "steady": "; the judge scores the canaries as before",
+        "drifted": "; the judge scores the same recordings differently, too",
+        "steady": "; the judge scores the same recordings as before",
     }
     where = f"since {alarm.since}, seen in {alarm.seen_in}"
     return f"{alarm.measure} is {alarm.state} than its reference {where}{causes.get(alarm.judge, '')}"
