@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from fairtrial.analysis.alignment.label_split import LabelledOutcome, split_labels
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.judging.judge_choice import ChangedVerdict, JudgeChoice, JudgeOnLabels
 from fairtrial.records.record import Json
 from fairtrial.records.run_comparison import RowVerdict
@@ -50,6 +51,15 @@ class ChoiceTerms:
     sensitivity: float | None = None
     specificity: float | None = None
     seed: int = 1
+
+    def check(self) -> None:
+        """Raise UsageError for a cost that is not positive and finite, and for a rate outside 0 to 1."""
+        for name in ("false_pass_cost", "false_fail_cost"):
+            if not 0 < (cost := getattr(self, name)) < math.inf:
+                raise UsageError(f"{spell(name)}: must be a positive number, got {cost}")
+        for name, rate in self.floors.items():
+            if not 0 <= rate <= 1:
+                raise UsageError(f"{spell(name)}: must be from 0 to 1, got {rate}")
 
     @property
     def floors(self) -> dict[str, float]:
