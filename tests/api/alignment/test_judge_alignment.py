@@ -193,6 +193,7 @@ def test_a_further_model_is_asked_within_the_budget(server: Loopback) -> None:
     choice = align_judge(ids, CRITERION, "test_config.json", options, store=STORE)
     assert (choice.after.name, choice.calls) == ("openai/m-c", 90)
     assert len(server.requests) - before == 90
+    assert choice.spent is None  # nobody knows the price of the model
 
 
 def test_a_budget_that_ends_leaves_a_judge_out() -> None:

@@ -191,16 +191,17 @@ def _measure_gain(
 ) -> Difference | None:
     """Return the loss of the current judge less that of the chosen one. A case counts once."""
     width = max(terms.false_pass_cost, terms.false_fail_cost)
-    moves = [
-        terms.find_loss(outcome, current.verdicts.get(outcome.key))
-        - terms.find_loss(outcome, selected.verdicts.get(outcome.key))
-        for outcome in outcomes
-    ]
-    weights = [outcome.weight for outcome in outcomes]
-    cases: Sequence[Hashable] = [outcome.case for outcome in outcomes]
-    if len(set(weights)) == 1 and len(set(cases)) == len(cases):
+    sums: defaultdict[Hashable, list[tuple[float, float]]] = defaultdict(list)
+    for outcome in outcomes:
+        move = terms.find_loss(outcome, current.verdicts.get(outcome.key))
+        move -= terms.find_loss(outcome, selected.verdicts.get(outcome.key))
+        sums[outcome.case].append((move, outcome.weight))
+    # The attempts of a case are joined first: an extra case of the interval weighs as much as a case, not an attempt.
+    weights = [math.fsum(weight for _, weight in own) for own in sums.values()]
+    moves = [weighted_mean(*zip(*own, strict=True)) for own in sums.values()]
+    if max(weights) - min(weights) <= 1e-9 * max(weights):
         return paired_difference(moves, width=width)
-    return weighted_difference(moves, weights, cases, width=width)
+    return weighted_difference(moves, weights, list(sums), width=width)
 
 
 def _judge_gain(gain: Estimate) -> RowVerdict:

@@ -174,7 +174,7 @@ class _Alignment:
         return replace(
             choice,
             calls=budget.calls if budget else 0,
-            spent=budget.cost if budget else None,
+            spent=budget.cost if budget and not budget.unpriced else None,
             notes=(*self._list_omissions(), *self._notes),
         )
 
