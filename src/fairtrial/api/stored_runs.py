@@ -290,7 +290,7 @@ class Run:
         """Return the runs whose labels of a criterion count here: this run, and those with labels of equal outcomes."""
         from fairtrial.api.calibrations import label_runs
 
-        return [_read_again(self._store, run) for run in label_runs(self._store, self.info, criterion)]
+        return [_open_stored(self._store, run) for run in label_runs(self._store, self.info, criterion)]
 
     def add_judge_test(self, test: dict[str, Any]) -> None:
         """Store that its labels have tested a choice among judges."""
@@ -336,10 +336,10 @@ def reread(store: str, run_id: str) -> Run:
 
     Raises UsageError if the store or the run does not exist.
     """
-    return _read_again(open_store(store, create=False), run_id)
+    return _open_stored(open_store(store, create=False), run_id)
 
 
-def _read_again(run_store: Store, run_id: str) -> Run:
+def _open_stored(run_store: Store, run_id: str) -> Run:
     info = run_store.run(run_id)
     summary = run_store.summary(info.id)
     if summary is None:
