@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fairtrial import EvalCase, EvalSet, Invocation, Judges, Label, Message, Recording, Run, Trace, open_run, score
+from fairtrial.records.keys import outcome_key
 from loopback import Loopback, Request, Say
 
 CRITERION = "final_response_match_v2"
@@ -72,11 +74,11 @@ def judge_replies(config: Path, model: str, number: int = 90) -> Run:
 
 def label(run: Run, number: int = 90, note: str = "") -> Run:
     """Label the first outcomes as people would: each third reply is wrong."""
+    traces = {position: recording.trace for position, recording in run.recordings}
     for case in run.expected:
         basket = int(case.case.id[1:])
         if basket < number:
             fails = basket % 3 == 0
-            run.add_label(
-                Label(case.key, 1, CRITERION, value=float(not fails), author="ann", note=note if fails else "")
-            )
+            own = Label(case.key, 1, CRITERION, value=float(not fails), author="ann", note=note if fails else "")
+            run.add_label(replace(own, key=outcome_key(CRITERION, case.key.digest, traces[case.position])))
     return open_run(run.info.id, store=STORE)

@@ -107,6 +107,14 @@ def labelled_outcomes(store: Store, info: RunInfo, calibrations: Iterable[Calibr
     }
 
 
+def label_runs(store: Store, info: RunInfo, criterion: str) -> list[str]:
+    """Return the ids of the runs whose labels of a criterion count in a run. The run itself is the first."""
+    elsewhere = [(run, label) for run, label in store.labels_elsewhere(info.id) if label.criterion == criterion]
+    by_place = _labels_by_place(store, info.id, (), [label for _, label in elsewhere])
+    label_keys = {label.key for labels in by_place[criterion].values() for label in labels}
+    return list(dict.fromkeys([info.id, *(run for run, label in elsewhere if label.key in label_keys)]))
+
+
 def _make_labelled(
     store: Store, info: RunInfo, criterion: CriterionSummary, judge: str, labels: ByPlace
 ) -> Calibration | None:

@@ -286,6 +286,12 @@ class Run:
         """The tests of chosen judges with its labels: `criterion`, `seed` and the number of `labels`."""
         return list(self.info.config.get("judge_tests", ()))
 
+    def label_runs(self, criterion: str) -> list[Run]:
+        """Return the runs whose labels of a criterion count here: this run, and those with labels of equal outcomes."""
+        from fairtrial.api.calibrations import label_runs
+
+        return [_open_stored(self._store, run) for run in label_runs(self._store, self.info, criterion)]
+
     def add_judge_test(self, test: dict[str, Any]) -> None:
         """Store that its labels have tested a choice among judges."""
         tests = [*self._store.run(self.info.id).config.get("judge_tests", ()), test]
@@ -330,7 +336,10 @@ def reread(store: str, run_id: str) -> Run:
 
     Raises UsageError if the store or the run does not exist.
     """
-    run_store = open_store(store, create=False)
+    return _open_stored(open_store(store, create=False), run_id)
+
+
+def _open_stored(run_store: Store, run_id: str) -> Run:
     info = run_store.run(run_id)
     summary = run_store.summary(info.id)
     if summary is None:

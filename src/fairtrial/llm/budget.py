@@ -20,6 +20,8 @@ from fairtrial.records.reply import Prompt, Reply
 class Budget:
     """A limit on calls and on US dollars. None means unlimited. `calls` and `cost` count the use so far.
 
+    `unpriced` counts the calls of unknown price, which `cost` lacks.
+
     Every run that gets the same budget spends from it, also runs in other threads. If there is a limit on cost, a call
     is made only if it fits beside the calls in flight. Each call in flight counts with the highest price so far. Until
     the first price is known, one call is in flight at a time. A call of unknown price uses the budget up.
@@ -29,6 +31,7 @@ class Budget:
     max_cost: Annotated[Annotated[float, Meta(ge=0)] | None, Meta(description="the largest cost in US dollars")] = None
     calls: int = field(init=False, default=0)
     cost: float = field(init=False, default=0.0)
+    unpriced: int = field(init=False, default=0)
     _exhausted: str = field(init=False, default="")
     _in_flight: int = field(init=False, default=0)
     _committed: float = field(init=False, default=0.0)
@@ -102,6 +105,7 @@ class Budget:
         with self._lock:
             self._committed = max(0.0, self._committed - price)
             self.cost += (reply.cost if reply is not None else None) or 0.0
+            self.unpriced += reply is not None and reply.cost is None
 
     def settle(self, reply: Reply | None) -> None:
         """Note that a call has ended, with its reply or without."""
@@ -110,8 +114,10 @@ class Budget:
             if reply is not None and reply.cost is not None:
                 self.cost += reply.cost
                 self._highest_price = max(self._highest_price or 0.0, reply.cost)
-            elif reply is not None and self.max_cost is not None:
-                self._exhausted = f"the price of a call is not known, and the budget is ${self.max_cost:g}"
+            elif reply is not None:
+                self.unpriced += 1
+                if self.max_cost is not None:
+                    self._exhausted = f"the price of a call is not known, and the budget is ${self.max_cost:g}"
             waiting, self._waiting = self._waiting, []
         for turn in waiting:
             # A turn belongs to the loop of its own run, which may be in another thread, or closed by now.

@@ -15,7 +15,7 @@ from fairtrial.analysis.alignment.judge_selection import (
     measure_judge,
     pick_judge,
 )
-from fairtrial.analysis.alignment.label_split import LabelledOutcome
+from fairtrial.analysis.alignment.label_split import LabelledOutcome, split_labels
 from fairtrial.records.judging.judge_choice import JudgeChoice, JudgeOnLabels
 
 OUTCOMES = [LabelledOutcome(str(n), n, n % 2 > 0) for n in range(200)]
@@ -151,3 +151,26 @@ def test_the_gain_is_unbiased_and_its_interval_holds() -> None:
     assert abs(sum(errors) / 300) < 0.012  # three standard errors of the mean
     assert held >= 0.93 * 300
     assert sum(flattered) / 300 > 0.02
+
+
+def test_a_gain_of_weighted_attempts_is_that_of_the_whole_they_stand_for() -> None:
+    """An outcome of weight 3 counts as three outcomes, and the attempts of a case are one observation."""
+    rows = [
+        LabelledOutcome(f"{n} {attempt}", n, n % 2 > 0, weight=3.0 if n % 2 else 1.0)
+        for n in range(80)
+        for attempt in range(3)
+    ]
+    wrong = {own.key for own in rows if int(own.case) % 5 == 0}  # type: ignore[call-overload]
+    current = Candidate("current", {own.key: own.passed != (own.key in wrong) for own in rows})
+    right = Candidate("right", {own.key: own.passed for own in rows}, changes={"judge": "right"})
+    choice = choose_judge("match", rows, [current, right], ChoiceTerms())
+    tested = [own for own in rows if own.key in {changed.key for changed in choice.changed}]
+    _, half = split_labels(rows, 1)
+    repeated = [own.key in wrong for own in half for _ in range(int(own.weight))]
+    assert choice.gain.value == pytest.approx(sum(repeated) / len(repeated))
+    assert {own.key for own in tested} == wrong & {own.key for own in half}
+
+    single = [own for own in rows if own.key.endswith(" 0")]
+    alone = choose_judge("match", single, [current, right], ChoiceTerms())
+    ends = (alone.gain.low, alone.gain.high)
+    assert (choice.gain.low, choice.gain.high) == pytest.approx(ends)  # equal attempts tell nothing new

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairtrial.analysis.alignment.label_split import LabelledOutcome, count_rarer, split_labels
+from fairtrial.analysis.alignment.label_split import LabelledOutcome, count_verdicts, split_labels
 
 OUTCOMES = st.lists(
     st.tuples(st.integers(0, 30), st.booleans(), st.sampled_from(["en", "ko", "ja"])), min_size=1, max_size=120
@@ -52,6 +52,7 @@ def test_the_seed_decides() -> None:
     assert split_labels(rows, 1) != split_labels(rows, 2)
 
 
-def test_the_rarer_verdict_is_counted() -> None:
-    """It limits what can be learnt."""
-    assert count_rarer([LabelledOutcome(str(n), n, n > 2) for n in range(10)]) == 3
+def test_cases_of_each_verdict_are_counted() -> None:
+    """The attempts of a case stay in one half, so that three failed attempts of a case tell about one case."""
+    rows = [LabelledOutcome(str(n), n // 3, n > 3) for n in range(12)]
+    assert count_verdicts(rows) == (3, 2)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from commands import enter
 from fairtrial import (
@@ -14,6 +15,7 @@ from fairtrial import (
     Budget,
     ChoiceTerms,
     Judges,
+    Label,
     ModelOptions,
     UsageError,
     align_judge,
@@ -77,11 +79,12 @@ def test_the_chosen_configuration_loads_and_says_where_it_comes_from() -> None:
     """Its criterion has another signature, so that numbers are not mixed."""
     ids = score_with("a", "c")
     choice = align_judge(ids, CRITERION, "test_config.json", store=STORE)
-    Path("better.json").write_bytes(make_aligned_config("test_config.json", choice, ids))
+    Path("better.json").write_bytes(make_aligned_config("test_config.json", choice))
     old, new = (criteria_in(Path(name)).criteria[0] for name in ("test_config.json", "better.json"))
     assert old.signature != new.signature
     provenance = json.loads(Path("better.json").read_text(encoding="utf-8"))["provenance"][CRITERION]
     assert provenance["runs"] == ids
+    assert (provenance["labels_digest"], provenance["search_labels"]) == (choice.labels_digest, 45)
     assert provenance["gain"]["value"] == choice.gain.value
 
 
@@ -96,11 +99,75 @@ def test_labels_test_a_choice_once() -> None:
     assert "at most 10 %" in choice.notes[-1]
 
 
+def test_labels_that_count_in_another_run_test_a_choice_once() -> None:
+    """Labels belong to replies, so that a run of the same replies has them, too."""
+    first, second = score_with("a", "c")
+    align_judge([second, first], CRITERION, "test_config.json", store=STORE)
+    for runs in ([first, second], [second, first]):
+        with pytest.raises(UsageError, match="have tested 1 choice before"):
+            align_judge(runs, CRITERION, "test_config.json", store=STORE)
+
+
+def test_a_search_without_another_judge_tests_nothing() -> None:
+    """A current judge that stays claims nothing, so that the labels can still test a choice."""
+    first, second = score_with("a", "c")
+    alone = align_judge(first, CRITERION, "test_config.json", store=STORE)
+    assert (alone.tests, "no other judge was measured" in alone.notes[-1]) == (0, True)
+    assert align_judge([first, second], CRITERION, "test_config.json", store=STORE).tests == 1
+
+
+def test_the_digest_is_that_of_the_labels() -> None:
+    """Another label gives another digest, and the order of the runs does not."""
+    first, second = score_with("a", "c")
+    again = AlignOptions(again=True)
+    digests = [
+        align_judge(runs, CRITERION, "test_config.json", again, store=STORE).labels_digest
+        for runs in ([first, second], [second, first])
+    ]
+    run = open_run(first, store=STORE)
+    run.add_label(Label(list(run.expected)[1].key, 1, CRITERION, value=0.0, author="ann"))
+    changed = align_judge([first, second], CRITERION, "test_config.json", again, store=STORE).labels_digest
+    assert digests[0] == digests[1] != changed
+
+
+@pytest.mark.parametrize("name", ["camel.json", "test_config.yaml"])
+def test_a_configuration_keeps_its_format(name: str) -> None:
+    """ADK reads options in camelCase, and YAML."""
+    ids = score_with("a", "c")
+    options = {"threshold": 0.5, "judgeModelOptions": {"judgeModel": "openai/m-a", "numSamples": 1}}
+    document = {"criteria": {CRITERION: options}}
+    text = json.dumps(document) if name.endswith("json") else yaml.safe_dump(document)
+    Path(name).write_text(text, encoding="utf-8")
+    choice = align_judge(ids, CRITERION, name, store=STORE)
+    new = Path(f"new-{name}")
+    new.write_bytes(make_aligned_config(name, choice))
+    write_config("expected.json", "openai/m-c")
+    signatures = [criteria_in(path).criteria[0].signature for path in (new, Path("expected.json"))]
+    assert signatures[0] == signatures[1]
+    assert new.read_bytes().startswith(b"{") is name.endswith("json")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (AlignOptions(terms=ChoiceTerms(false_pass_cost=float("nan"))), "false_pass_cost: must be a positive number"),
+        (AlignOptions(terms=ChoiceTerms(false_fail_cost=float("inf"))), "false_fail_cost: must be a positive number"),
+        (AlignOptions(terms=ChoiceTerms(sensitivity=float("nan"))), "sensitivity: must be from 0 to 1"),
+        (AlignOptions(writer="openai/writer"), "writer: writes instructions"),
+        (AlignOptions(search=("threshold",), models=("openai/m-c",)), "model: add model or panel to search"),
+    ],
+)
+def test_options_that_cannot_have_their_effect_are_refused(options: AlignOptions, problem: str) -> None:
+    """Before a store is opened."""
+    with pytest.raises(UsageError, match=problem):
+        align_judge("20260102", CRITERION, "test_config.json", options, store=STORE)
+
+
 def test_too_few_labels_are_refused() -> None:
     """The message says how many are missing."""
     run = judge_replies(write_config(), "openai/m-a")
     label(run, 12)
-    with pytest.raises(UsageError, match=r"4 of them fail; a choice needs 10 of each.* Add 6 or more that fail"):
+    with pytest.raises(UsageError, match=r"8 cases pass and 4 fail.* Label 2 or more that pass and 6"):
         align_judge(run, CRITERION, "test_config.json", store=STORE)
 
 
@@ -126,6 +193,7 @@ def test_a_further_model_is_asked_within_the_budget(server: Loopback) -> None:
     choice = align_judge(ids, CRITERION, "test_config.json", options, store=STORE)
     assert (choice.after.name, choice.calls) == ("openai/m-c", 90)
     assert len(server.requests) - before == 90
+    assert choice.spent is None  # nobody knows the price of the model
 
 
 def test_a_budget_that_ends_leaves_a_judge_out() -> None:
@@ -171,7 +239,7 @@ def test_instructions_need_more_labels() -> None:
     label(run, 60)
     options = AlignOptions(search=("instructions",), judges=paid(400), writer="openai/writer")
     choice = align_judge(run, CRITERION, "test_config.json", options, store=STORE)
-    assert "20 labels have the rarer verdict, and the search needs 30; label 10 or more" in choice.notes[0]
+    assert "20 cases have the rarer verdict, and the search needs 30; label 10 or more" in choice.notes[0]
 
 
 def test_what_asks_needs_a_budget() -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from fairtrial.analysis.alignment.label_split import LabelledOutcome, split_labels
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.judging.judge_choice import ChangedVerdict, JudgeChoice, JudgeOnLabels
 from fairtrial.records.record import Json
 from fairtrial.records.run_comparison import RowVerdict
@@ -50,6 +51,15 @@ class ChoiceTerms:
     sensitivity: float | None = None
     specificity: float | None = None
     seed: int = 1
+
+    def check(self) -> None:
+        """Raise UsageError for a cost that is not positive and finite, and for a rate outside 0 to 1."""
+        for name in ("false_pass_cost", "false_fail_cost"):
+            if not 0 < (cost := getattr(self, name)) < math.inf:
+                raise UsageError(f"{spell(name)}: must be a positive number, got {cost}")
+        for name, rate in self.floors.items():
+            if not 0 <= rate <= 1:
+                raise UsageError(f"{spell(name)}: must be from 0 to 1, got {rate}")
 
     @property
     def floors(self) -> dict[str, float]:
@@ -181,16 +191,17 @@ def _measure_gain(
 ) -> Difference | None:
     """Return the loss of the current judge less that of the chosen one. A case counts once."""
     width = max(terms.false_pass_cost, terms.false_fail_cost)
-    moves = [
-        terms.find_loss(outcome, current.verdicts.get(outcome.key))
-        - terms.find_loss(outcome, selected.verdicts.get(outcome.key))
-        for outcome in outcomes
-    ]
-    weights = [outcome.weight for outcome in outcomes]
-    cases: Sequence[Hashable] = [outcome.case for outcome in outcomes]
-    if len(set(weights)) == 1 and len(set(cases)) == len(cases):
+    sums: defaultdict[Hashable, list[tuple[float, float]]] = defaultdict(list)
+    for outcome in outcomes:
+        move = terms.find_loss(outcome, current.verdicts.get(outcome.key))
+        move -= terms.find_loss(outcome, selected.verdicts.get(outcome.key))
+        sums[outcome.case].append((move, outcome.weight))
+    # The attempts of a case are joined first: an extra case of the interval weighs as much as a case, not an attempt.
+    weights = [math.fsum(weight for _, weight in own) for own in sums.values()]
+    moves = [weighted_mean(*zip(*own, strict=True)) for own in sums.values()]
+    if max(weights) - min(weights) <= 1e-9 * max(weights):
         return paired_difference(moves, width=width)
-    return weighted_difference(moves, weights, cases, width=width)
+    return weighted_difference(moves, weights, list(sums), width=width)
 
 
 def _judge_gain(gain: Estimate) -> RowVerdict:

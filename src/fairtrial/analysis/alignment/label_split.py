@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 
@@ -46,7 +46,12 @@ def split_labels(outcomes: Iterable[LabelledOutcome], seed: int) -> tuple[list[L
     return halves
 
 
-def count_rarer(outcomes: Sequence[LabelledOutcome]) -> int:
-    """Return how many outcomes have the rarer verdict of people."""
-    passed = sum(outcome.passed for outcome in outcomes)
-    return min(passed, len(outcomes) - passed)
+def count_verdicts(outcomes: Iterable[LabelledOutcome]) -> tuple[int, int]:
+    """Return how many cases have an outcome that people pass, and how many have an outcome that they fail.
+
+    Cases are counted, because the outcomes of a case stay in one half.
+    """
+    cases: tuple[set[Hashable], set[Hashable]] = (set(), set())
+    for outcome in outcomes:
+        cases[not outcome.passed].add(outcome.case)
+    return len(cases[0]), len(cases[1])

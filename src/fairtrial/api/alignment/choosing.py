@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.analysis.alignment.judge_selection import ChoiceTerms, check_choice, choose_judge, pick_judge
-from fairtrial.analysis.alignment.label_split import LabelledOutcome, count_rarer, split_labels
+from fairtrial.analysis.alignment.label_split import LabelledOutcome, count_verdicts, split_labels
 from fairtrial.api.alignment.criterion_config import CriterionConfig
 from fairtrial.api.alignment.judge_candidates import FREE, ChangedJudge, Search, list_judges
 from fairtrial.api.alignment.judge_search import JudgeSearch, Measurement
@@ -52,11 +52,16 @@ class AlignOptions:
 
     def check(self) -> None:
         """Raise UsageError for options that do not fit together."""
+        self.terms.check()
         paid = [name for name in self.search if name in _PAID]
         if paid and self.judges is None:
             raise UsageError(f"{spell('search')} {paid[0]}: new questions are asked, so give {spell('max_calls')}")
         if "instructions" in self.search and not self.writer:
             raise UsageError(f"{spell('search')} instructions: give the model that writes them, {spell('writer')}")
+        if self.writer and "instructions" not in self.search:
+            raise UsageError(f"{spell('writer')}: writes instructions, so add instructions to {spell('search')}")
+        if self.models and not {"model", "panel"} & set(self.search):
+            raise UsageError(f"{spell('model')}: add model or panel to {spell('search')}, so that it is tried")
 
 
 def align_judge(
@@ -81,17 +86,25 @@ def align_judge(
     opened = [own if isinstance(own, Run) else reread(store, own) for own in sources]
     own_config = CriterionConfig.read(Path(config), criterion)
     labelled = LabelledRun.read(opened[0], criterion)
-    tests = [own for own in opened[0].judge_tests if own["criterion"] == criterion]
-    if tests and not settings.again:
+    labels = opened[0].label_runs(criterion)
+    earlier = max(len([test for test in own.judge_tests if test["criterion"] == criterion]) for own in labels)
+    if earlier and not settings.again:
         raise UsageError(
-            f"run {opened[0].info.id}: its labels of {criterion} have tested {count(len(tests), 'choice')} before; a "
+            f"run {opened[0].info.id}: its labels of {criterion} have tested {count(earlier, 'choice')} before; a "
             f"test is honest once. Add labels of another run, or repeat it with {spell('again')}"
         )
     search = JudgeSearch(own_config, opened, labelled, settings.terms, settings.judges, settings.models)
     choice = _Alignment(search, settings, on_judge or _ignore).choose()
-    choice = replace(choice, tests=len(tests) + 1, notes=(*choice.notes, *_note_tests(len(tests) + 1)))
-    opened[0].add_judge_test({"criterion": criterion, "seed": settings.terms.seed, "labels": len(labelled.outcomes)})
-    return choice
+    # A current judge that stays claims nothing, so that the labels can still test a choice.
+    is_tested = bool(choice.changes or choice.floors)
+    tests = earlier + is_tested
+    test = {"criterion": criterion, "seed": settings.terms.seed, "labels": len(labelled.outcomes)}
+    for own in labels if is_tested else ():
+        own.add_judge_test(test)
+    notes = (*choice.notes, *(_note_tests(tests) if is_tested else ()))
+    return replace(
+        choice, tests=tests, runs=tuple(own.info.id for own in opened), labels_digest=labelled.digest, notes=notes
+    )
 
 
 def choose_recorded(
@@ -107,8 +120,10 @@ def choose_recorded(
     The table is that of `report_card(recorded=...)`, perhaps with the column `cost`, in US dollars for an item. Its
     labels must be pass and fail. `current` is the judge in use, by default the first.
     """
+    own_terms = terms or ChoiceTerms()
+    own_terms.check()
     outcomes, candidates = read_recorded(Path(path), current, columns, where)
-    return choose_judge(str(path), outcomes, candidates, terms or ChoiceTerms())
+    return choose_judge(str(path), outcomes, candidates, own_terms)
 
 
 def _ignore(_: JudgeOnLabels) -> None:
@@ -140,9 +155,11 @@ class _Alignment:
             # Examples and instructions are made from one part, and compared with all other judges on the other part.
             pool, chooses = split_labels(chooses, terms.seed + 1)
         measurements = [search.measure_current(chooses)]
-        measurements += self._find(measurements[0], pool, chooses)
-        for own in measurements:
+        for own in self._find(measurements[0], pool, chooses):
             self._on_judge(own.numbers)
+            measurements.append(own)
+        if len(measurements) == 1:
+            self._notes.append("no other judge was measured: give further runs, or search with calls")
         best = measurements[pick_judge([own.numbers for own in measurements], terms)]
         before, after = self._on_test(measurements[0], tests), self._on_test(best, tests)
         choice = check_choice(
@@ -157,9 +174,15 @@ class _Alignment:
         return replace(
             choice,
             calls=budget.calls if budget else 0,
-            spent=budget.cost if budget else None,
-            notes=(*self._notes, *(f"left out: {own}" for own in search.omissions)),
+            spent=budget.cost if budget and not budget.unpriced else None,
+            notes=(*self._list_omissions(), *self._notes),
         )
+
+    def _list_omissions(self) -> Iterator[str]:
+        for own in self._search.omissions:
+            yield f"left out: {own}"
+        if self._search.omissions:
+            yield f"replies that no run holds are asked for with a larger {spell('max_calls')} of `judge align`"
 
     def _find(
         self, current: Measurement, pool: Sequence[LabelledOutcome], chooses: Sequence[LabelledOutcome]
@@ -189,10 +212,10 @@ class _Alignment:
     ) -> Iterator[Measurement]:
         from fairtrial.api.alignment.instruction_search import list_instructed_judges
 
-        rarer = count_rarer(self._search.labelled.outcomes)
+        rarer = min(count_verdicts(self._search.labelled.outcomes))
         if rarer < FEWEST_FOR_INSTRUCTIONS:
             self._notes.append(
-                f"instructions were not searched: {rarer} labels have the rarer verdict, and the search needs "
+                f"instructions were not searched: {rarer} cases have the rarer verdict, and the search needs "
                 f"{FEWEST_FOR_INSTRUCTIONS}; label {FEWEST_FOR_INSTRUCTIONS - rarer} or more of them"
             )
             return
@@ -227,21 +250,34 @@ class _Alignment:
         return None if judges is None else judges.models.budget
 
 
-def make_aligned_config(config: str | Path, choice: JudgeChoice, runs: Sequence[str]) -> bytes:
-    """Return a configuration with the chosen judge, and with the runs and the numbers that chose it."""
+def make_aligned_config(config: str | Path, choice: JudgeChoice) -> bytes:
+    """Return a configuration with the chosen judge, and with the runs, the labels and the numbers that chose it."""
     own = CriterionConfig.read(Path(config), choice.criterion)
     earlier = own.content.get("provenance")
-    provenance = {**(earlier if isinstance(earlier, dict) else {}), choice.criterion: _describe(choice, runs)}
+    provenance = {**(earlier if isinstance(earlier, dict) else {}), choice.criterion: _describe(choice)}
     return own.with_changes(choice.changes).encode(provenance=provenance)
 
 
-def _describe(choice: JudgeChoice, runs: Sequence[str]) -> dict[str, Json]:
-    fields = msgspec.to_builtins(replace(choice, searched=(), changed=(), languages={}, changes={}))
-    kept = ("criterion", "gain", "verdict", "search_labels", "test_labels", "seed", "tests", "calls", "spent")
+_PROVENANCE = (
+    "runs",
+    "labels_digest",
+    "search_labels",
+    "test_labels",
+    "seed",
+    "tests",
+    "gain",
+    "verdict",
+    "false_pass_cost",
+    "false_fail_cost",
+    "calls",
+    "spent",
+)
+
+
+def _describe(choice: JudgeChoice) -> dict[str, Json]:
     return {
         "version": __version__,
-        "runs": list(runs),
-        **{name: fields[name] for name in kept},
         "judge": choice.after.name,
         "searched": len(choice.searched),
+        **{name: msgspec.to_builtins(getattr(choice, name)) for name in _PROVENANCE},
     }

@@ -12,12 +12,15 @@ from typing import Any
 import msgspec
 
 from fairtrial import loading
+from fairtrial.config.spelling import snake
 from fairtrial.errors import ConfigError, nearest
+from fairtrial.formats import yaml_text
 from fairtrial.judge.judges import Judges
 from fairtrial.records.record import Json
 from fairtrial.records.result import Criterion
 
-_JUDGE_OPTIONS = ("judge_model_options", "judgeModelOptions")
+_JUDGE = "judge_model_options"
+_MODELS = frozenset({"judge_model", "judge_models"})
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,9 @@ class CriterionConfig:
     def read(cls, path: Path, name: str) -> CriterionConfig:
         """Read a configuration. Raises ConfigError if it is no JSON object, or does not have the criterion."""
         try:
-            content = msgspec.json.decode(path.read_bytes())
+            data = path.read_bytes()
+            is_yaml = path.suffix in yaml_text.SUFFIXES
+            content = yaml_text.decode(data, str(path)) if is_yaml else msgspec.json.decode(data)
         except OSError as error:
             raise ConfigError(f"{path}: {error.strerror or error}") from None
         except msgspec.DecodeError as error:
@@ -51,23 +56,17 @@ class CriterionConfig:
         own = self.content["criteria"][self.name]
         return dict(own) if isinstance(own, dict) else {"threshold": own}
 
-    @property
-    def judge_options(self) -> dict[str, Json]:
-        """The options of its judge."""
-        own = self.options
-        return next((dict(own[key]) for key in _JUDGE_OPTIONS if isinstance(own.get(key), dict)), {})
-
     def with_changes(self, changes: Mapping[str, Json]) -> CriterionConfig:
-        """Return the configuration with other options of the criterion. `judge_model_options` are merged."""
+        """Return the configuration with other options of the criterion. `judge_model_options` are merged.
+
+        The file may spell an option in camelCase.
+        """
         options = self.options
-        for name, value in changes.items():
-            if name == "judge_model_options":
-                judge = {key: own for key, own in self.judge_options.items() if not _is_model(key)}
-                for key in _JUDGE_OPTIONS:
-                    options.pop(key, None)
-                options[name] = {**judge, **value}
-            else:
-                options[name] = value
+        if _JUDGE in changes:
+            judge = next((own for key, own in options.items() if snake(key) == _JUDGE and isinstance(own, dict)), {})
+            same = {key: own for key, own in judge.items() if snake(key) not in _MODELS}
+            changes = {**changes, _JUDGE: _with_options(same, changes[_JUDGE])}
+        options = _with_options(options, changes)
         content = copy.deepcopy(self.content)
         content["criteria"][self.name] = options
         return CriterionConfig(content, self.name, self.origin)
@@ -86,9 +85,15 @@ class CriterionConfig:
         return next(criterion for criterion in criteria.criteria if criterion.name == self.name)
 
     def encode(self, **more: Any) -> bytes:
-        """Return the configuration as JSON, with further fields."""
-        return msgspec.json.format(msgspec.json.encode({**self.content, **more}), indent=2) + b"\n"
+        """Return the configuration with further fields, as YAML if its file is one, and as JSON otherwise."""
+        content = {**self.content, **more}
+        if Path(self.origin).suffix in yaml_text.SUFFIXES:
+            import yaml
+
+            return bytes(yaml.safe_dump(content, allow_unicode=True, sort_keys=False, encoding="utf-8"))
+        return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
 
 
-def _is_model(key: str) -> bool:
-    return key in {"judge_model", "judgeModel", "judge_models", "judgeModels"}
+def _with_options(options: Mapping[str, Json], changes: Mapping[str, Json]) -> dict[str, Json]:
+    """Return options with changes, in whichever spelling the options are written."""
+    return {**{key: own for key, own in options.items() if snake(key) not in changes}, **changes}

@@ -9,7 +9,7 @@ from math import fsum
 from pathlib import Path
 
 from fairtrial.analysis.alignment.judge_selection import Candidate
-from fairtrial.analysis.alignment.label_split import LabelledOutcome, count_rarer
+from fairtrial.analysis.alignment.label_split import LabelledOutcome, count_verdicts
 from fairtrial.api.alignment.labelled_run import FEWEST_OF_EACH
 from fairtrial.errors import FormatError, UsageError, spell
 from fairtrial.formats.verdict_tables import RecordedVerdict, read_verdicts
@@ -30,7 +30,7 @@ def read_recorded(
     if not kinds <= {"pass", "fail"}:
         raise FormatError(str(path), [f"a choice needs labels that say pass or fail, got {', '.join(sorted(kinds))}"])
     outcomes = {own.item: LabelledOutcome(own.item, own.item, own.label == "pass", own.group) for own in verdicts}
-    if (rarer := count_rarer(list(outcomes.values()))) < FEWEST_OF_EACH:
+    if (rarer := min(count_verdicts(outcomes.values()))) < FEWEST_OF_EACH:
         raise UsageError(f"{path}: {rarer} items have the rarer label; a choice needs {FEWEST_OF_EACH}")
     judges: defaultdict[str, list[RecordedVerdict]] = defaultdict(list)
     for verdict in verdicts:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairtrial.analysis.alignment.label_split import LabelledOutcome, count_rarer
+import msgspec
+
+from fairtrial.analysis.alignment.label_split import LabelledOutcome, count_verdicts
 from fairtrial.api.alignment.rescoring import Place
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.contents import readable
 from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.keys import outcome_key
 from fairtrial.text.display import count
 from fairtrial.text.language import detect_language
 
@@ -22,12 +25,16 @@ FEWEST_OF_EACH = 10
 
 @dataclass(frozen=True)
 class LabelledRun:
-    """The labelled outcomes of a criterion. `places` names each outcome, and `notes` are those of people, by place."""
+    """The labelled outcomes of a criterion.
+
+    `places` names each outcome, and `notes` are those of people, by place. `digest` is the SHA-256 of the labels.
+    """
 
     outcomes: list[LabelledOutcome]
     recordings: list[tuple[ExpectedCase, Recording]]
     places: Mapping[Place, str]
     notes: Mapping[Place, str]
+    digest: str
 
     @classmethod
     def read(cls, run: Run, criterion: str) -> LabelledRun:
@@ -60,7 +67,7 @@ class LabelledRun:
             for label in run.labels
             if label.criterion == criterion and label.note and label.case in position_of
         }
-        return cls(outcomes, recordings, places, notes)
+        return cls(outcomes, recordings, places, notes, _digest(criterion, recordings, outcomes))
 
     def find_places(self, outcomes: Sequence[LabelledOutcome]) -> frozenset[Place]:
         """Return the places of some of the outcomes."""
@@ -80,6 +87,16 @@ class LabelledRun:
         return "\n".join(lines)
 
 
+def _digest(
+    criterion: str, recordings: Sequence[tuple[ExpectedCase, Recording]], outcomes: Sequence[LabelledOutcome]
+) -> str:
+    rows = sorted(
+        (outcome_key(criterion, case.digest, recording.trace), own.passed, own.weight)
+        for (case, recording), own in zip(recordings, outcomes, strict=True)
+    )
+    return hashlib.sha256(msgspec.json.encode(rows)).hexdigest()
+
+
 def _name(case: ExpectedCase, recording: Recording) -> str:
     return case.name if recording.attempt == 1 else f"{case.name}, attempt {recording.attempt}"
 
@@ -89,12 +106,16 @@ def _detect(recording: Recording) -> str:
 
 
 def _ensure_labels(outcomes: Sequence[LabelledOutcome], run: str, criterion: str) -> None:
-    rarer = count_rarer(outcomes)
-    if rarer < FEWEST_OF_EACH:
-        rare = Counter(outcome.passed for outcome in outcomes)
-        verdict = "pass" if rare[True] <= rare[False] else "fail"
+    passing, failing = count_verdicts(outcomes)
+    lacking = [
+        f"{FEWEST_OF_EACH - number} or more that {verb}"
+        for verb, number in (("pass", passing), ("fail", failing))
+        if number < FEWEST_OF_EACH
+    ]
+    if lacking:
         raise UsageError(
-            f"run {run}: people gave {criterion} {count(len(outcomes), 'label')}, and {rarer} of them {verdict}; "
-            f"a choice needs {FEWEST_OF_EACH} of each: half of them choose a judge, and half of them test it. Add "
-            f"{FEWEST_OF_EACH - rarer} or more that {verdict}"
+            f"run {run}: by the labels of {criterion}, {count(passing, 'case')} {'passes' if passing == 1 else 'pass'} "
+            f"and {failing} {'fails' if failing == 1 else 'fail'}; a choice needs {FEWEST_OF_EACH} of each: half of "
+            f"them choose a judge, and half of them test it. Label {' and '.join(lacking)} with `fairtrial label`, or "
+            "add a table of labels with `fairtrial labels --add`"
         )

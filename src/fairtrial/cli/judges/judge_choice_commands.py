@@ -166,7 +166,7 @@ def align(runs: tuple[str, ...], json_file: Path | None, **options: Any) -> int:
     _show(choice, json_file)
     if not choice.is_better:
         return exit_codes.FAILED
-    _write_config(choice, runs, options, quiet=trust_flags.is_stdout(json_file))
+    _write_config(choice, options, quiet=trust_flags.is_stdout(json_file))
     return exit_codes.OK
 
 
@@ -205,7 +205,7 @@ def _show(choice: JudgeChoice, json_file: Path | None) -> None:
             console().print(api.choice_tables(choice))
 
 
-def _write_config(choice: JudgeChoice, runs: tuple[str, ...], options: dict[str, Any], *, quiet: bool) -> None:
+def _write_config(choice: JudgeChoice, options: dict[str, Any], *, quiet: bool) -> None:
     """Write the configuration of the new judge, and print what changed in it."""
     from difflib import unified_diff
 
@@ -214,7 +214,7 @@ def _write_config(choice: JudgeChoice, runs: tuple[str, ...], options: dict[str,
 
     path: Path = options["config"]
     old = path.read_bytes()
-    new = api.make_aligned_config(path, choice, runs)
+    new = api.make_aligned_config(path, choice)
     if not quiet:
         lines = unified_diff(old.decode().splitlines(), new.decode().splitlines(), str(path), "new", lineterm="")
         click.echo(visible("\n".join(lines)))

@@ -46,7 +46,9 @@ class JudgeChoice(Record, frozen=True, tag_field="kind", tag="judge choice"):
     chosen one. `verdict` is about this gain. `floors` are the least sensitivity and specificity that the user wants,
     and `holds` says of each whether the test shows that the chosen judge reaches it: None if the labels do not decide.
     `changes` are the options of the criterion that make the chosen judge of the current one. `tests` counts the tests
-    of this criterion with labels of this run, this one included.
+    of this criterion with these labels, this one included. It is not included if the current judge stays and no floor
+    is asked for, because nothing is claimed then. `spent` is in US dollars, and
+    None if it is not known. `runs` are those that were read, and `labels_digest` is the SHA-256 of the labels.
     """
 
     criterion: str
@@ -68,6 +70,8 @@ class JudgeChoice(Record, frozen=True, tag_field="kind", tag="judge choice"):
     tests: int = 1
     calls: int = 0
     spent: float | None = None
+    runs: tuple[str, ...] = ()
+    labels_digest: str = ""
     notes: tuple[str, ...] = ()
 
     @property
