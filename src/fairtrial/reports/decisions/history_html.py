@@ -169,8 +169,8 @@ def _case_map(history: RunHistory) -> str:
         "the case was edited. ▲ is a step, and ┆ begins a new segment."
     )
     cut_cases = len(history.cases) - len(cases)
-    hidden = f"{cut_cases:,} more cases and {first:,} earlier runs are not shown; the report of JSON has them"
-    more = _paragraph(hidden) if cut_cases or first else ""
+    cut_note = f"{cut_cases:,} more cases and {first:,} earlier runs are not shown; the report of JSON has them"
+    more = _paragraph(cut_note) if cut_cases or first else ""
     return f"<h2>{_text(say('Cases'))}</h2>\n{legend}{more}{_table(titles + columns, lines, 'heat')}"
 
 

@@ -86,8 +86,8 @@ def _list_searched(choice: JudgeChoice) -> list[RenderableType]:
             "yes" if judge.on_frontier else "",
         )
     more = len(ranked) - _MOST_JUDGES
-    left_out = f"; {more:,} with more loss are left out" if more > 0 else ""
-    about = f"on the {choice.search_labels:,} labels that chose, so that these numbers flatter{left_out}"
+    remainder = f"; {more:,} with more loss are left out" if more > 0 else ""
+    about = f"on the {choice.search_labels:,} labels that chose, so that these numbers flatter{remainder}"
     return [rows, Text(about, "dim")]
 
 
