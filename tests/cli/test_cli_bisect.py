@@ -24,6 +24,8 @@ def main():
     return int(random.Random(number).random() > {rate})
 """
 
+pytestmark = pytest.mark.long
+
 
 def git(*words: str) -> str:
     """The output of git in the working folder."""

@@ -28,6 +28,8 @@ from fairtrial.loading.criteria import criteria_in
 from labelled_runs import CRITERION, RULE, STORE, AskedJudges, connect, judge_replies, label, write_config
 from loopback import Loopback
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
