@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +14,7 @@ import pytest
 
 from commands import enter, fairtrial
 from labelled_runs import CRITERION, STORE, AskedJudges, connect, judge_replies, label, write_config
-from loopback import Loopback
+from loopback import Loopback, Request, Say
 
 OF_RUN = ("--criterion", CRITERION, "--config", "test_config.json", "--store", STORE)
 
@@ -105,6 +109,25 @@ def test_align_replaces_a_configuration_and_keeps_a_backup() -> None:
     assert b"m-c" in Path("test_config.json").read_bytes()
 
 
+def test_a_second_replacement_keeps_both_backups() -> None:
+    """The first file is not lost."""
+    runs = ids()
+    old = Path("test_config.json").read_bytes()
+    Path("test_config.json.backup").write_text("earlier", encoding="utf-8")
+    assert fairtrial("judge", "align", *runs, *OF_RUN, "--apply").code == 0
+    assert Path("test_config.json.backup").read_text(encoding="utf-8") == "earlier"
+    assert Path("test_config.json.backup-2").read_bytes() == old
+
+
+def test_a_judge_that_reaches_the_rates_is_written() -> None:
+    """It is what was asked for. Without a test that shows it, nothing is written."""
+    runs = ids()
+    held = fairtrial("judge", "align", *runs, *OF_RUN, "--sensitivity", "0.8", "-o", "better.json")
+    assert (held.code, Path("better.json").exists()) == (0, True), held.out
+    unproven = fairtrial("judge", "align", *runs, *OF_RUN, "--sensitivity", "0.99", "--again", "-o", "unproven.json")
+    assert (unproven.code, Path("unproven.json").exists()) == (1, False), unproven.out
+
+
 def test_no_better_judge_exits_with_1_and_writes_nothing() -> None:
     """It is a result."""
     first, _ = ids()
@@ -127,3 +150,28 @@ def test_a_hostile_key_cannot_print_a_line_of_its_own() -> None:
     Path("verdicts.csv").write_text(text, encoding="utf-8")
     done = fairtrial("judge", "choose", "--recorded", "verdicts.csv", "--current", "bad")
     assert "\x1b[2J" not in done.out
+
+
+@pytest.mark.long
+def test_an_interrupt_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The replies so far are named with their file."""
+    first, _ = ids()
+    started, ended = threading.Event(), threading.Event()
+    judges = AskedJudges({"c": 0.02})
+
+    def answer(request: Request) -> Say:
+        started.set()
+        ended.wait(60)
+        return judges(request)
+
+    words = ["judge", "align", first, *OF_RUN, "--search", "model", "--model", "openai/m-c", "--max-calls", "400"]
+    words += ["--cassette", "calls.jsonl", "--cassette-mode", "auto"]
+    with Loopback(answer) as server:
+        connect(server, monkeypatch)
+        process = subprocess.Popen([sys.executable, "-m", "fairtrial", *words], stderr=subprocess.PIPE, text=True)
+        assert started.wait(60)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        ended.set()
+    assert process.returncode == 130, errors
+    assert "the replies so far are in calls.jsonl; the same command goes on" in errors

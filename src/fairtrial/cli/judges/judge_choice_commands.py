@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -139,7 +140,10 @@ def align(runs: tuple[str, ...], json_file: Path | None, **options: Any) -> int:
     with those of the old judge. Calls are kept in --cassette with --cassette-mode auto: after an interruption, the same
     command pays for none of them twice.
 
-    Exit codes: 0 the new judge is better, 1 no judge is shown to be better, and no EvalConfig is written, 2 usage.
+    With --sensitivity or --specificity, the cheapest judge that reaches them is wanted, although it may be no better.
+
+    Exit codes: 0 the new judge is better, or is shown to reach what is asked for, 1 it is not shown, and no EvalConfig
+    is written, 2 usage, 130 interrupted.
 
     \b
     fairtrial judge align 20260102 --criterion safety_v1 --config test_config.json -o better.json
@@ -162,12 +166,25 @@ def align(runs: tuple[str, ...], json_file: Path | None, **options: Any) -> int:
         writer=options["writer"],
         again=options["again"],
     )
-    choice = _align(runs, options, aligned)
+    try:
+        choice = _align(runs, options, aligned)
+    except KeyboardInterrupt:
+        if is_paid:
+            click.echo(_describe_kept_replies(options["cassette"]), err=True)
+        raise
     _show(choice, json_file)
-    if not choice.is_better:
+    # A cheaper judge that reaches the rates is wanted, although it is no better.
+    is_wanted = choice.holds_all and bool(choice.changes) if choice.floors else choice.is_better
+    if not is_wanted:
         return exit_codes.FAILED
     _write_config(choice, options, quiet=trust_flags.is_stdout(json_file))
     return exit_codes.OK
+
+
+def _describe_kept_replies(cassette: Path | None) -> str:
+    if cassette is None:
+        return "no reply was kept; with --cassette FILE --cassette-mode auto, the same command pays for none twice"
+    return f"the replies so far are in {cassette}; the same command goes on, and pays for none of them twice"
 
 
 def _terms(options: dict[str, Any]) -> Any:
@@ -221,6 +238,13 @@ def _write_config(choice: JudgeChoice, options: dict[str, Any], *, quiet: bool) 
     if options["output"] is not None:
         options["output"].write_bytes(new)
     if options["apply"]:
-        path.with_name(f"{path.name}.backup").write_bytes(old)
+        backup = _find_backup(path)
+        backup.write_bytes(old)
         path.write_bytes(new)
-        click.echo(f"{path} has the new judge; {path.name}.backup is the old one", err=True)
+        click.echo(f"{path} has the new judge; {backup.name} is the old one", err=True)
+
+
+def _find_backup(path: Path) -> Path:
+    """Return the first name for a backup that no file has."""
+    names = chain([f"{path.name}.backup"], (f"{path.name}.backup-{number}" for number in count(2)))
+    return next(place for name in names if not (place := path.with_name(name)).exists())
