@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +10,7 @@ import pytest
 
 from commands import enter, fairtrial
 from labelled_runs import CRITERION, STORE, AskedJudges, connect, judge_replies, label, write_config
-from loopback import Loopback, Request, Say
+from loopback import Loopback
 
 OF_RUN = ("--criterion", CRITERION, "--config", "test_config.json", "--store", STORE)
 
@@ -152,26 +148,20 @@ def test_a_hostile_key_cannot_print_a_line_of_its_own() -> None:
     assert "\x1b[2J" not in done.out
 
 
-@pytest.mark.long
-def test_an_interrupt_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The replies so far are named with their file."""
-    first, _ = ids()
-    started, ended = threading.Event(), threading.Event()
-    judges = AskedJudges({"c": 0.02})
+@pytest.mark.parametrize(
+    ("cassette", "message"),
+    [
+        (["--cassette", "calls.jsonl", "--cassette-mode", "auto"], "the replies so far are in calls.jsonl"),
+        ([], "no reply was kept; with --cassette FILE --cassette-mode auto"),
+    ],
+)
+def test_an_interrupt_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, cassette: list[str], message: str) -> None:
+    """The replies so far are named with their file, or how to keep them."""
+    from fairtrial import api
 
-    def answer(request: Request) -> Say:
-        started.set()
-        ended.wait(60)
-        return judges(request)
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
 
-    words = ["judge", "align", first, *OF_RUN, "--search", "model", "--model", "openai/m-c", "--max-calls", "400"]
-    words += ["--cassette", "calls.jsonl", "--cassette-mode", "auto"]
-    with Loopback(answer) as server:
-        connect(server, monkeypatch)
-        process = subprocess.Popen([sys.executable, "-m", "fairtrial", *words], stderr=subprocess.PIPE, text=True)
-        assert started.wait(60)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-        ended.set()
-    assert process.returncode == 130, errors
-    assert "the replies so far are in calls.jsonl; the same command goes on" in errors
+    monkeypatch.setattr(api, "align_judge", interrupt)
+    done = fairtrial("judge", "align", "20260102", *OF_RUN, "--max-calls", "9", *cassette)
+    assert (done.code, message in done.err) == (130, True), done.err
