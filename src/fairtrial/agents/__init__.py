@@ -15,6 +15,7 @@ from fairtrial.agents.signatures import opens_sessions
 from fairtrial.errors import ConfigError, UsageError, nearest, spell
 from fairtrial.protocols import Agent
 from fairtrial.system.importing import check_versions, import_object
+from fairtrial.system.parsing import parse_source
 
 
 class _Kind(NamedTuple):
@@ -137,7 +138,7 @@ def _nearest_target(target: str) -> str:
         return ""
     module = ".".join(path.with_suffix("").parts)
     try:
-        tree = ast.parse(path.read_bytes())
+        tree = parse_source(path.read_bytes())
     except (SyntaxError, ValueError):
         return ""
     functions = [

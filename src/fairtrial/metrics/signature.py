@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import inspect
 import itertools
 from collections.abc import Callable
 from typing import Any
 
 from fairtrial.metrics.judged_metric import JudgedMetric
 from fairtrial.records.record import Json
+from fairtrial.system.parsing import read_source
 
 
 def signature(metric: Any) -> dict[str, Json]:
@@ -57,6 +57,6 @@ def _value(value: Any) -> Json:
 
 def _source(function: Callable[..., Any]) -> str | None:
     try:
-        return hashlib.sha256(inspect.getsource(function).encode()).hexdigest()
+        return hashlib.sha256(read_source(function).encode()).hexdigest()
     except (OSError, TypeError):
         return None
