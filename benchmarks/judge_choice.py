@@ -1,6 +1,6 @@
 """Measure the choice of a judge: is its gain unbiased, does its interval hold the truth, and is "better" true?
 
-Run: python benchmarks/judge_choice.py [--draws 400]
+Run: python benchmarks/judge_choice.py [--draws 400] [--labels 60]
 
 A population is a table of recorded judges with known labels. A draw takes labelled items from it with replacement,
 chooses a judge on one half of the draw, and tests it on the other half. The true gain is that of the chosen judge in
@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from math import fsum
 from pathlib import Path
+from statistics import stdev
 from typing import NamedTuple
 
 import mutation_weights
@@ -84,9 +85,10 @@ def draw(population: Population, size: int, dice: random.Random) -> Iterator[tup
 
 
 class Measured(NamedTuple):
-    """The mean error of the gain, and the shares of draws that hold the truth, claim "better", and claim it falsely."""
+    """The mean error of the gain, its standard error, and shares of draws: the truth held, "better" said and false."""
 
     error: float
+    deviation: float
     held: tuple[float, float, float]
     better: float
     false: tuple[float, float, float]
@@ -116,7 +118,7 @@ def measure(population: Population, size: int, draws: int, *, is_equal: bool = F
         held.append(low is not None and high is not None and low <= truth <= high)
         better.append(choice.is_better)
         false.append(choice.is_better and truth <= 0)
-    return Measured(fsum(errors) / draws, _share(held), sum(better) / draws, _share(false))
+    return Measured(fsum(errors) / draws, stdev(errors) / draws**0.5, _share(held), sum(better) / draws, _share(false))
 
 
 def _loss(population: Population, verdicts: Verdicts) -> float:
@@ -142,18 +144,19 @@ def main() -> None:
     """Print a row for each population and number of labels."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=400)
-    draws = parser.parse_args().draws
+    parser.add_argument("--labels", type=int, nargs="*", default=(60, 120, 300))
+    arguments = parser.parse_args()
+    draws = arguments.draws
     print("population  labels  error of the gain  interval holds       claims better  claims it falsely")
     for population in (llmbar(), evouna()):
-        for size in (60, 120, 300):
+        for size in arguments.labels:
             for is_equal in (False, True):
                 own = measure(population, size, draws, is_equal=is_equal)
                 name = f"{population.name}{', equal' if is_equal else f', {len(population.judges)} judges'}"
                 held = "{:.1%} ({:.1%} to {:.1%})".format(*own.held)
                 false = "{:.1%} ({:.1%} to {:.1%})".format(*own.false)
-                print(
-                    f"{name:20}  {size:4}  {100 * own.error:+.2f} points  {held}  {own.better:.1%}  {false}", flush=True
-                )
+                error = f"{100 * own.error:+.2f} ± {100 * own.deviation:.2f} points"
+                print(f"{name:20}  {size:4}  {error}  {held}  {own.better:.1%}  {false}", flush=True)
 
 
 if __name__ == "__main__":
