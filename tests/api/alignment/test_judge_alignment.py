@@ -225,6 +225,23 @@ def test_no_example_is_in_the_test() -> None:
     assert not any(f"basket {key[1:]}?" in own["case"] for key in tested for own in choice.changes["examples"])
 
 
+def test_another_split_is_said_to_flatter_the_current_judge() -> None:
+    """Its examples may be among the labels of the test. With the same split they are not."""
+    run = label(judge_replies(write_config(model="openai/m-x"), "openai/m-x"), note=RULE)
+    options = AlignOptions(search=("examples",), judges=paid(400))
+    choice = align_judge(run, CRITERION, "test_config.json", options, store=STORE)
+    Path("better.json").write_bytes(make_aligned_config("test_config.json", choice))
+    again = judge_replies(Path("better.json"), "openai/m-x")
+    notes = {
+        seed: align_judge(
+            again, CRITERION, "better.json", AlignOptions(terms=ChoiceTerms(seed=seed), again=True), store=STORE
+        ).notes
+        for seed in (1, 2)
+    }
+    said = {seed: any("may look better than it is" in note for note in own) for seed, own in notes.items()}
+    assert said == {1: False, 2: True}
+
+
 def test_a_model_writes_instructions() -> None:
     """It sees disagreements, and what it writes is measured."""
     run = label(judge_replies(write_config(model="openai/m-x"), "openai/m-x"), note=RULE)

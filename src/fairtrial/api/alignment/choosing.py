@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from fairtrial.llm.model import NamedModel
 from fairtrial.records.judging.judge_choice import JudgeChoice, JudgeOnLabels
 from fairtrial.records.record import Json
 from fairtrial.store import DEFAULT_URL
-from fairtrial.text.display import count
+from fairtrial.text.display import count, shorten
 from fairtrial.version import __version__
 
 FEWEST_FOR_INSTRUCTIONS = 30
@@ -102,9 +102,11 @@ def align_judge(
     for own in labels if is_tested else ():
         own.add_judge_test(test)
     notes = (*choice.notes, *(_note_tests(tests) if is_tested else ()))
-    return replace(
+    choice = replace(
         choice, tests=tests, runs=tuple(own.info.id for own in opened), labels_digest=labelled.digest, notes=notes
     )
+    ids = {own.info.id for own in (*opened, *labels)}
+    return replace(choice, notes=(*notes, *_note_provenance(own_config.provenance, choice, ids)))
 
 
 def choose_recorded(
@@ -128,6 +130,17 @@ def choose_recorded(
 
 def _ignore(_: JudgeOnLabels) -> None:
     """Receive numbers that nobody wants."""
+
+
+def _note_provenance(provenance: Mapping[str, Json], choice: JudgeChoice, runs: set[str]) -> Iterator[str]:
+    """Say that labels of another split made the options of the current judge, and may be in the test."""
+    sources = provenance.get("runs")
+    split = (provenance.get("seed"), provenance.get("labels_digest"))
+    if isinstance(sources, list) and runs & set(map(str, sources)) and split != (choice.seed, choice.labels_digest):
+        yield (
+            f"labels of another split (seed {shorten(str(split[0]), 20)}) made the options of the current judge: some "
+            "of them may be in this test, so that the current judge may look better than it is"
+        )
 
 
 def _note_tests(number: int) -> Iterator[str]:

@@ -56,6 +56,13 @@ class CriterionConfig:
         own = self.content["criteria"][self.name]
         return dict(own) if isinstance(own, dict) else {"threshold": own}
 
+    @property
+    def provenance(self) -> dict[str, Json]:
+        """The runs and the labels that made the options of the criterion, if it was aligned before."""
+        sources = self.content.get("provenance")
+        own = sources.get(self.name) if isinstance(sources, dict) else None
+        return own if isinstance(own, dict) else {}
+
     def with_changes(self, changes: Mapping[str, Json]) -> CriterionConfig:
         """Return the configuration with other options of the criterion. `judge_model_options` are merged.
 
