@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from fairtrial.api.alignment.choosing import make_aligned_config
 from fairtrial.errors import ConfigError
 from fairtrial.loading.criteria import criteria_in
 from labelled_runs import CRITERION, RULE, STORE, AskedJudges, connect, judge_replies, label, write_config
-from loopback import Loopback
+from loopback import Loopback, Request, Say
 
 pytestmark = pytest.mark.long
 
@@ -309,3 +310,30 @@ def test_the_run_keeps_its_numbers() -> None:
     after = open_run(ids[0], store=STORE)
     assert after.summary == before.summary
     assert after.judge_tests == [{"criterion": CRITERION, "seed": 1, "labels": 90}]
+
+
+def _grade(request: Request) -> Say:
+    """Say yes to as many of four rubrics as the number of the basket says."""
+    basket = int(re.findall(r"basket (\d+)", request.text)[-1])
+    entries = [
+        {"id": item, "rationale": "because", "quote": "", "answer": "yes" if place < basket % 5 else "no"}
+        for place, item in enumerate(request.items)
+    ]
+    return Say(json.dumps({"answers": entries}))
+
+
+def test_another_threshold_needs_no_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    """People pass replies with three of four rubrics, and the judge passes those with two."""
+    name = "rubric_based_final_response_quality_v1"
+    rubrics = [{"rubric_id": f"r{n}", "rubric_content": {"text_property": f"Property {n}."}} for n in range(4)]
+    options = {"judge_model": "openai/m-a", "num_samples": 1}
+    criterion = {"threshold": 0.5, "rubrics": rubrics, "judge_model_options": options}
+    Path("rubrics.json").write_text(json.dumps({"criteria": {name: criterion}}), encoding="utf-8")
+    with Loopback(_grade) as grader:
+        connect(grader, monkeypatch)
+        run = judge_replies(Path("rubrics.json"), "openai/m-a")
+    for case in run.expected:
+        run.add_label(Label(case.key, 1, name, value=float(int(case.case.id[1:]) % 5 >= 3), author="ann"))
+    choice = align_judge(open_run(run.info.id, store=STORE), name, "rubrics.json", store=STORE)
+    assert (choice.verdict, choice.changes) == ("better", {"threshold": 0.75})
+    assert choice.after.accuracy.value == 1.0
