@@ -136,8 +136,10 @@ def test_id_link_command_and_case_can_be_copied(browser: Any, address: str) -> N
     with opened(browser, permissions=["clipboard-read", "clipboard-write"]) as own:
         own.open(address + CASE, READY)
         own.page.locator(".menu > summary").click()
+        buttons = own.page.locator(".menu button")
+        buttons.nth(3).wait_for()  # `all` does not wait for the menu
         copied = []
-        for button in own.page.locator(".menu button").all():
+        for button in buttons.all():
             button.click()
             button.get_by_text("✓").wait_for()
             copied.append(own.page.evaluate("navigator.clipboard.readText()"))
