@@ -13,7 +13,7 @@ import pytest
 import attacked_agents
 from commands import enter, fairtrial
 from fairtrial.api import DEFAULT_URL, attack_choice_in, reread
-from fairtrial.records.attack_report import AttackRate, AttackReport
+from fairtrial.records.attacks.attack_report import AttackRate, AttackReport
 from html_pages import read_page
 from loopback import Loopback, Request, Say
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.api.run_parts.attack_rates import report_attacks
 from fairtrial.api.run_parts.collected_failures import report_changes, report_failures
-from fairtrial.records.attack_report import AttackReport
+from fairtrial.records.attacks.attack_report import AttackReport
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.board_event import BoardEvent

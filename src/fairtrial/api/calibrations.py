@@ -76,11 +76,15 @@ def disagreements(store: Store, run: str) -> Iterator[tuple[str, Place, bool]]:
 
 def name_judge(signature: Any, criterion: str) -> str:
     """Return the name of a judge, from the signature of its criterion: its models, or else the metric."""
+    return ", ".join(voter["name"] for voter in list_panel(signature)) or criterion
+
+
+def list_panel(signature: Any) -> list[dict[str, Any]]:
+    """Return the options of the models that judge a criterion, from its signature. Each has a `name`."""
     options = signature.get("options", {}) if isinstance(signature, dict) else {}
     judge = options.get("judge", {}) if isinstance(options, dict) else {}
     panel = judge.get("options", {}).get("panel", []) if isinstance(judge, dict) else []
-    models = [voter["options"]["name"] for voter in panel if "name" in voter.get("options", {})]
-    return ", ".join(models) or criterion
+    return [voter["options"] for voter in panel if "name" in voter.get("options", {})]
 
 
 def unchecked_judges(signatures: Mapping[str, Any], criteria: Iterable[str]) -> dict[str, Calibration]:

@@ -19,7 +19,7 @@ from fairtrial.analysis.sequential import WaveTable, take_waves
 from fairtrial.analysis.variants import decided_part
 from fairtrial.api.run_parts.stored_attempts import StoredAttempts, StoredResults
 from fairtrial.errors import RunNotPassedError
-from fairtrial.records.attack_report import AttackReport
+from fairtrial.records.attacks.attack_report import AttackReport
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.board_event import BoardEvent

@@ -103,6 +103,11 @@ def find_models(metric: Any) -> Mapping[str, ConnectsModels]:
     return {name: value for name, value in values.items() if isinstance(value, ConnectsModels)}
 
 
+def find_panels(metric: Any) -> list[HasPanel]:
+    """Return the fields of a metric that put questions to the vote of models."""
+    return [judge for judge in find_models(metric).values() if isinstance(judge, HasPanel)]
+
+
 def discard(ballot: Ballot) -> None:
     """Ignore a ballot."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from fairtrial.records.attack_report import AttackRate, AttackReport
+from fairtrial.records.attacks.attack_report import AttackRate, AttackReport
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import DASH, interval, rate
 from fairtrial.reports.rows import INTERVAL, Rows

@@ -14,7 +14,7 @@ from fairtrial.errors import UsageError, lacks_extra
 from fairtrial.text.languages import ENGLISH, speaking
 
 if TYPE_CHECKING:
-    from fairtrial.records.attack_report import AttackReport
+    from fairtrial.records.attacks.attack_report import AttackReport
     from fairtrial.records.attempt import Recording
     from fairtrial.records.ballot import Ballot
     from fairtrial.records.board_event import BoardEvent

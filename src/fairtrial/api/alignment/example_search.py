@@ -49,7 +49,7 @@ def _take_turns(outcomes: Sequence[LabelledOutcome]) -> list[LabelledOutcome]:
 
 
 def _make_example(search: JudgeSearch, metric: JudgedMetric, outcome: LabelledOutcome) -> Json:
-    place = next(place for place, name in search.labelled.places.items() if name == outcome.key)
+    place = search.labelled.place_of[outcome.key]
     worth = sorted(metric.scale.worth, key=metric.scale.worth.__getitem__)
     example = {
         "case": shorten(search.labelled.describe(place), _LONGEST_EXAMPLE),

@@ -144,7 +144,7 @@ class _Adapter:
         search = self._search
         rescored = search.rescore({_PART: candidate[_PART]}, search.labelled.find_places(batch))
         verdicts = search.name_verdicts(rescored.outcomes)
-        places = {name: place for place, name in search.labelled.places.items()}
+        places = search.labelled.place_of
         worst = max(search.terms.false_pass_cost, search.terms.false_fail_cost)
         scores = [1 - search.terms.find_loss(own, verdicts.get(own.key)) / worst for own in batch]
         traces = None

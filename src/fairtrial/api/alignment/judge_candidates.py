@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
-from typing import Any, Literal
+from itertools import combinations, islice
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from fairtrial.llm.model_pool import HasPanel, find_models
+from fairtrial.api.calibrations import list_panel
+from fairtrial.llm.model_pool import find_panels
 from fairtrial.records.record import Json
 from fairtrial.records.result import Criterion, Outcome
 from fairtrial.records.run import RunInfo
 
+T = TypeVar("T")
 Search = Literal["model", "panel", "threshold", "examples", "instructions"]
 FREE: tuple[Search, ...] = ("model", "panel", "threshold")
 """What can be searched with stored replies alone."""
@@ -36,9 +38,7 @@ Voter = dict[str, Json]
 
 def list_run_voters(info: RunInfo, criterion: str) -> list[Voter]:
     """Return the models that judged a criterion of a run, by the signature of the run."""
-    signature: Any = info.signatures.get(criterion) or {}
-    panel = signature.get("options", {}).get("judge", {}).get("options", {}).get("panel", [])
-    return [_make_voter(voter["options"]) for voter in panel if "name" in voter.get("options", {})]
+    return list(map(_make_voter, list_panel(info.signatures.get(criterion))))
 
 
 def _make_voter(options: Mapping[str, Any]) -> Voter:
@@ -54,16 +54,14 @@ def list_criterion_voters(criterion: Criterion) -> list[Voter]:
     """Return the models that a criterion asks."""
     return [
         _make_voter({"name": voter.name, "settings": voter.settings, "structured": voter.structured})
-        for judge in find_models(criterion.metric).values()
-        if isinstance(judge, HasPanel)
+        for judge in find_panels(criterion.metric)
         for voter in judge.panel
     ]
 
 
 def count_votes(criterion: Criterion) -> int:
     """Return the number of votes on each question of a criterion, or 0 if it asks no judge."""
-    judges = find_models(criterion.metric).values()
-    return max((judge.votes for judge in judges if isinstance(judge, HasPanel)), default=0)
+    return max((judge.votes for judge in find_panels(criterion.metric)), default=0)
 
 
 def distinct_voters(voters: Iterable[Voter]) -> list[Voter]:
@@ -79,9 +77,14 @@ def list_judges(voters: Sequence[Voter], votes: int, search: Iterable[Search]) -
             for number in dict.fromkeys((1, votes)):
                 yield _judge([voter], number)
     if "panel" in kinds:
-        panels = [panel for size in _PANEL_SIZES for panel in combinations(voters, size)]
-        for panel in panels[:_MOST_PANELS]:
+        for panel in list_panels(voters, _MOST_PANELS):
             yield _judge(panel, len(panel))
+
+
+def list_panels(members: Iterable[T], most: int) -> Iterator[tuple[T, ...]]:
+    """Yield the first panels of three members, and then of five, `most` at most."""
+    pool = tuple(members)
+    return islice((panel for size in _PANEL_SIZES for panel in combinations(pool, size)), most)
 
 
 def _judge(voters: Sequence[Voter], votes: int) -> ChangedJudge:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, islice
 from math import fsum
 from pathlib import Path
 
 from fairtrial.analysis.alignment.judge_selection import Candidate
 from fairtrial.analysis.alignment.label_split import LabelledOutcome, count_verdicts
+from fairtrial.api.alignment.judge_candidates import list_panels
 from fairtrial.api.alignment.labelled_run import FEWEST_OF_EACH
 from fairtrial.errors import FormatError, UsageError, spell
 from fairtrial.formats.verdict_tables import RecordedVerdict, read_verdicts
+from fairtrial.judge.voting import count, majority
 
 _MOST_PANELS = 100
-_PANEL_SIZES = (3, 5)
+_WORDS = {True: "pass", False: "fail"}
+_MAJORITY = majority(["pass"], ["fail"])
 
 
 def read_recorded(
@@ -52,8 +54,7 @@ def _candidate(name: str, verdicts: Sequence[RecordedVerdict]) -> Candidate:
 
 
 def _list_panels(judges: Sequence[Candidate]) -> Iterator[Candidate]:
-    panels = (panel for size in _PANEL_SIZES for panel in combinations(judges, size))
-    for panel in islice(panels, _MOST_PANELS):
+    for panel in list_panels(judges, _MOST_PANELS):
         items = dict.fromkeys(item for judge in panel for item in judge.verdicts)
         costs = [judge.cost for judge in panel if judge.cost is not None]
         yield Candidate(
@@ -64,6 +65,7 @@ def _list_panels(judges: Sequence[Candidate]) -> Iterator[Candidate]:
 
 
 def _decide(verdicts: Sequence[bool | None]) -> bool | None:
-    """Return the verdict of a panel, as votes decide it: more passes than fails, if at least half of them were cast."""
-    cast = [own for own in verdicts if own is not None]
-    return None if 2 * len(cast) < len(verdicts) else 2 * sum(cast) > len(cast)
+    """Return the verdict of a panel by the rule of votes, or None without a quorum."""
+    cast = Counter(None if own is None else _WORDS[own] for own in verdicts)
+    value = count(cast, _MAJORITY, len(verdicts)).value
+    return None if value is None else value > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import msgspec
 
@@ -71,12 +72,20 @@ class LabelledRun:
 
     def find_places(self, outcomes: Sequence[LabelledOutcome]) -> frozenset[Place]:
         """Return the places of some of the outcomes."""
-        keys = {outcome.key for outcome in outcomes}
-        return frozenset(place for place, name in self.places.items() if name in keys)
+        return frozenset(self.place_of[outcome.key] for outcome in outcomes)
+
+    @cached_property
+    def place_of(self) -> dict[str, Place]:
+        """The place of each outcome, by its key."""
+        return {name: place for place, name in self.places.items()}
+
+    @cached_property
+    def _recorded(self) -> dict[Place, tuple[ExpectedCase, Recording]]:
+        return {(case.position, own.attempt): (case, own) for case, own in self.recordings}
 
     def describe(self, place: Place) -> str:
         """Return a conversation with what was expected, as an example for a judge shows it."""
-        case, recording = next((case, own) for case, own in self.recordings if (case.position, own.attempt) == place)
+        case, recording = self._recorded[place]
         expected = case.case.conversation or ()
         lines: list[str] = []
         for number, invocation in enumerate(recording.trace.invocations):

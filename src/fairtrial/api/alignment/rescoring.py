@@ -13,7 +13,7 @@ from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.llm.model import UnsentError
 from fairtrial.llm.model_options import ModelOptions
-from fairtrial.llm.model_pool import HasPanel, find_models
+from fairtrial.llm.model_pool import find_panels
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot, Vote
@@ -112,8 +112,7 @@ class Rescoring:
 
 def _votes_once(criterion: Criterion) -> bool:
     """Whether no model has two votes on a question of a criterion."""
-    judges = [own for own in find_models(criterion.metric).values() if isinstance(own, HasPanel)]
-    return all(judge.votes <= len(judge.panel) for judge in judges)
+    return all(judge.votes <= len(judge.panel) for judge in find_panels(criterion.metric))
 
 
 def _plan(case: ExpectedCase, criterion: Criterion) -> PlannedCase:

@@ -49,8 +49,7 @@ def history(
     At most one run in `false_every` shows a step although nothing changed, if the cases are independent of each other.
     Raises UsageError if the store or the run does not exist.
     """
-    if not false_every > 1:
-        raise UsageError(f"{spell('false_every')}: must be a number above 1, got {false_every!r}")
+    check_false_every(false_every)
     with closing(open_store(store, create=False)) as run_store:
         common, members = _find_series(run_store, run, series, order)
         # Runs before the first of the last rows say what it is compared with.
@@ -77,6 +76,12 @@ def history(
     return RunHistory(
         common, measure, own.is_rate, false_every, tuple(last_rows), left_out, tuple(notes), lines.collect()
     )
+
+
+def check_false_every(number: float) -> None:
+    """Raise UsageError for a number between false alarms that states no rate."""
+    if not number > 1:
+        raise UsageError(f"{spell('false_every')}: must be a number above 1, got {number!r}")
 
 
 def case_history(

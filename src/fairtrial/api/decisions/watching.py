@@ -17,7 +17,7 @@ from fairtrial.analysis.measured_run import MeasuredRun, list_measures
 from fairtrial.analysis.run_series import follow_runs
 from fairtrial.analysis.traffic_monitor import TrafficMonitor
 from fairtrial.analysis.variants import select_cases
-from fairtrial.api.decisions.history import SERIES, describe_run
+from fairtrial.api.decisions.history import SERIES, check_false_every, describe_run
 from fairtrial.api.stored_runs import measure_stored, open_store
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.run import RunInfo
@@ -61,8 +61,7 @@ def watch(run: str = "", options: WatchOptions | None = None) -> WatchedTraffic:
     watch_options = options or WatchOptions()
     if not 20 <= watch_options.reference <= _MOST_REFERENCE:
         raise UsageError(f"{spell('reference')}: must be in 20..{_MOST_REFERENCE:,}, got {watch_options.reference!r}")
-    if not watch_options.false_every > 1:
-        raise UsageError(f"{spell('false_every')}: must be a number above 1, got {watch_options.false_every!r}")
+    check_false_every(watch_options.false_every)
     with closing(open_store(watch_options.store, create=False)) as store:
         common, traffic, canaries = _find_traffic(store, run, watch_options)
         monitor = TrafficMonitor(watch_options.reference, watch_options.false_every)

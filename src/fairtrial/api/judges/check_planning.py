@@ -16,7 +16,7 @@ from fairtrial.errors import ConfigError, UsageError, nearest
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.model import NamedModel
-from fairtrial.llm.model_pool import HasPanel, find_models
+from fairtrial.llm.model_pool import HasPanel, find_panels
 from fairtrial.llm.token_counts import price
 from fairtrial.metrics.exams.gold_file import read_gold
 from fairtrial.metrics.exams.known_answers import KnownAnswer
@@ -139,5 +139,4 @@ def estimate_cost(run_id: str, store: str, model: str) -> tuple[int, float | Non
 def _judges_in(config: Path, judges: Judges) -> list[HasPanel]:
     """Return the judges that the criteria of a configuration ask."""
     criteria = loading.criteria_in(config, judges=judges).criteria
-    fields = [field for criterion in criteria for field in find_models(criterion.metric).values()]
-    return [field for field in fields if isinstance(field, HasPanel)]
+    return [judge for criterion in criteria for judge in find_panels(criterion.metric)]

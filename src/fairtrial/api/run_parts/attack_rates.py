@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fairtrial.analysis.criterion_tally import rate_estimate
 from fairtrial.records.attack import ATTACKED, HARMLESS, REPORTED, SUCCESS
-from fairtrial.records.attack_report import AttackRate, AttackReport, AttackRow, Property
+from fairtrial.records.attacks.attack_report import AttackRate, AttackReport, AttackRow, Property
 from fairtrial.records.decoding import convert
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.reports.report_table import ReportedRun

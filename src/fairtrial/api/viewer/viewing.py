@@ -29,7 +29,7 @@ from fairtrial.api.viewer.view_index import (
 from fairtrial.api.viewer.view_order import SortKey, arrange, group, sort_keys
 from fairtrial.api.viewer.viewed_modes import ViewedModes
 from fairtrial.errors import UsageError
-from fairtrial.records.attack_report import AttackReport
+from fairtrial.records.attacks.attack_report import AttackReport
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports.html import clean

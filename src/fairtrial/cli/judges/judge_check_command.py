@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,21 @@ class Pairs(click.ParamType[Any]):
         return pairs
 
 
+RECORDED_OPTIONS = (
+    click.option("--recorded", metavar="FILE", type=click.Path(path_type=Path), help="Recorded verdicts and labels."),
+    click.option("--columns", type=Pairs(), metavar="OUR=THEIRS,...", help="The names of the columns of --recorded."),
+    click.option(
+        "--where", type=Pairs(), multiple=True, metavar="COLUMN=VALUE", help="Choose rows of --recorded. Repeatable."
+    ),
+)
+"""The options about a table of recorded verdicts."""
+
+
+def join_pairs(groups: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return the pairs of an option that was given several times."""
+    return {name: value for pairs in groups for name, value in pairs.items()}
+
+
 _exam_options = under(
     "Claims",
     click.option("--quick", is_flag=True, help="Ask twelve easy questions. Each of them must be answered rightly."),
@@ -59,11 +75,7 @@ _exam_options = under(
 _item_options = under(
     "Input",
     click.option("--gold", metavar="FILE", type=click.Path(path_type=Path), help="JSON lines: items with labels."),
-    click.option("--recorded", metavar="FILE", type=click.Path(path_type=Path), help="Recorded verdicts and labels."),
-    click.option("--columns", type=Pairs(), metavar="OUR=THEIRS,...", help="The names of the columns of --recorded."),
-    click.option(
-        "--where", type=Pairs(), multiple=True, metavar="COLUMN=VALUE", help="Choose rows of --recorded. Repeatable."
-    ),
+    *RECORDED_OPTIONS,
     click.option(
         "--criterion",
         "criteria",
@@ -149,7 +161,7 @@ def _read(options: dict[str, Any]) -> ReportCard:
     """Return the report on recorded verdicts."""
     from fairtrial import api
 
-    where = {name: value for pairs in options["where"] for name, value in pairs.items()}
+    where = join_pairs(options["where"])
     return api.report_card(recorded=options["recorded"], columns=options["columns"], where=where)
 
 

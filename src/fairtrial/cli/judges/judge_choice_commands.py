@@ -11,7 +11,7 @@ import click
 
 from fairtrial.cli import completion, exit_codes
 from fairtrial.cli.headed_command import command, under
-from fairtrial.cli.judges.judge_check_command import Pairs
+from fairtrial.cli.judges.judge_check_command import RECORDED_OPTIONS, join_pairs
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.judge_flags import call_options, make_judges
 from fairtrial.cli.outputs.output_files import FileToWrite
@@ -23,28 +23,19 @@ if TYPE_CHECKING:
 _SEARCHES = ("model", "panel", "threshold", "examples", "instructions")
 
 
+def _cost(name: str, text: str) -> Callable[..., Any]:
+    kind = click.FloatRange(0, min_open=True)
+    return click.option(name, type=kind, default=1.0, show_default=True, metavar="X", help=text)
+
+
 def _choice_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of both commands."""
     options = under(
         "Claims",
         click.option("--sensitivity", type=click.FloatRange(0, 1), metavar="X", help="The least sensitivity."),
         click.option("--specificity", type=click.FloatRange(0, 1), metavar="X", help="The least specificity."),
-        click.option(
-            "--false-pass-cost",
-            type=click.FloatRange(0, min_open=True),
-            default=1.0,
-            show_default=True,
-            metavar="X",
-            help="What it costs to pass what people fail.",
-        ),
-        click.option(
-            "--false-fail-cost",
-            type=click.FloatRange(0, min_open=True),
-            default=1.0,
-            show_default=True,
-            metavar="X",
-            help="What it costs to fail what people pass.",
-        ),
+        _cost("--false-pass-cost", "What it costs to pass what people fail."),
+        _cost("--false-fail-cost", "What it costs to fail what people pass."),
         click.option(
             "--seed", default=1, show_default=True, type=int, help="Another seed splits the labels in another way."
         ),
@@ -60,11 +51,7 @@ _run_options = under(
 )
 _recorded_options = under(
     "Input",
-    click.option("--recorded", metavar="FILE", type=click.Path(path_type=Path), help="Recorded verdicts and labels."),
-    click.option("--columns", type=Pairs(), metavar="OUR=THEIRS,...", help="The names of the columns of --recorded."),
-    click.option(
-        "--where", type=Pairs(), multiple=True, metavar="COLUMN=VALUE", help="Choose rows of --recorded. Repeatable."
-    ),
+    *RECORDED_OPTIONS,
     click.option("--current", metavar="NAME", default="", help="The judge of --recorded in use.  [default: the first]"),
 )
 
@@ -96,7 +83,7 @@ def choose(runs: tuple[str, ...], json_file: Path | None, **options: Any) -> int
     if options["recorded"] is not None:
         if runs or options["criterion"] or options["config"]:
             raise UsageError("--recorded does not go with a run, --criterion and --config")
-        where = {name: value for pairs in options["where"] for name, value in pairs.items()}
+        where = join_pairs(options["where"])
         choice = api.choose_recorded(
             options["recorded"], _terms(options), current=options["current"], columns=options["columns"], where=where
         )

@@ -9,18 +9,12 @@ import click
 
 from fairtrial.cli import completion, exit_codes
 from fairtrial.cli.headed_command import command
-from fairtrial.cli.options import flags, trust_flags
+from fairtrial.cli.options import flags, series_flags, trust_flags
 
 
 @command()
 @click.argument("run", required=False, default="", shell_complete=completion.runs)
-@click.option(
-    "--series",
-    metavar="FIELDS",
-    default="agent,eval_set,branch",
-    show_default=True,
-    help="What the runs share, divided by commas: agent, eval_set, branch, name, tags, kind.",
-)
+@series_flags.series
 @click.option("--since", default="", metavar="DATE", help="Leave out runs that started before, such as 2026-01-02.")
 @click.option(
     "--reference",
@@ -30,14 +24,7 @@ from fairtrial.cli.options import flags, trust_flags
     metavar="N",
     help="The first N conversations are the reference.",
 )
-@click.option(
-    "--false-every",
-    type=click.FloatRange(1, min_open=True),
-    default=100_000.0,
-    show_default=True,
-    metavar="N",
-    help="At most one conversation in N raises a false alarm of a measure.",
-)
+@series_flags.false_every(100_000.0, "At most one conversation in N raises a false alarm of a measure.")
 @click.option(
     "--canary",
     default="canary",
@@ -84,7 +71,7 @@ def watch(
     from fairtrial import api
     from fairtrial.cli.console import console
 
-    fields = tuple(field.strip() for field in series.split(",") if field.strip())
+    fields = tuple(series_flags.split_fields(series))
     options = api.WatchOptions(fields, since.replace(" ", "T"), reference, false_every, canary, store)
     traffic = api.watch(run, options)
     while seconds is not None and not traffic.alarms:

@@ -15,7 +15,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.declared_shapes import ARGUMENTS, FLAG, NAME, TEXT, Shape, Shapes, text_or
+from fairtrial.formats.chats.declared_shapes import ARGUMENTS, FLAG, NAME, TEXT, Shape, Shapes, text_or
 from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place

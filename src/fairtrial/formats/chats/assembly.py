@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from fairtrial.formats.accounting import IsKnown, Read, read_and_account
-from fairtrial.formats.declared_shapes import Shapes
+from fairtrial.formats.chats.declared_shapes import Shapes
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import beginning, read_response
 from fairtrial.formats.number_range import is_in_range

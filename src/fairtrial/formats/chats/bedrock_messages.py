@@ -16,7 +16,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.declared_shapes import (
+from fairtrial.formats.chats.declared_shapes import (
     ANYTHING,
     ARGUMENTS,
     NAME,

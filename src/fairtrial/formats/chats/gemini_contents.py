@@ -15,7 +15,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.declared_shapes import FLAG, NAME, OBJECT, TEXT, Leaf, Shape, Shapes, inside, list_leaf
+from fairtrial.formats.chats.declared_shapes import FLAG, NAME, OBJECT, TEXT, Leaf, Shape, Shapes, inside, list_leaf
 from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Step, ToolCall

@@ -15,7 +15,7 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
     unknown_part,
 )
-from fairtrial.formats.declared_shapes import (
+from fairtrial.formats.chats.declared_shapes import (
     ARGUMENTS,
     EMPTY,
     NAME,

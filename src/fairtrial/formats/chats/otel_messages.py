@@ -19,7 +19,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.declared_shapes import ANYTHING, NAME, TEXT, Shape, Shapes, list_leaf
+from fairtrial.formats.chats.declared_shapes import ANYTHING, NAME, TEXT, Shape, Shapes, list_leaf
 from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place

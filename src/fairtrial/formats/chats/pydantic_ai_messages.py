@@ -17,7 +17,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     user_message,
 )
-from fairtrial.formats.declared_shapes import ANYTHING, ARGUMENTS, TEXT, Leaf, Shape, Shapes, list_leaf
+from fairtrial.formats.chats.declared_shapes import ANYTHING, ARGUMENTS, TEXT, Leaf, Shape, Shapes, list_leaf
 from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place

@@ -13,7 +13,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
     user_message,
 )
-from fairtrial.formats.declared_shapes import ARGUMENTS, NAME, TEXT, Shape, Shapes, list_leaf, text_or
+from fairtrial.formats.chats.declared_shapes import ARGUMENTS, NAME, TEXT, Shape, Shapes, list_leaf, text_or
 from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import asdict, replace
 
-from fairtrial.records.attack_report import AttackReport
+from fairtrial.records.attacks.attack_report import AttackReport
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.failure_mode import FailedAttempt
 from fairtrial.records.judging.calibration import Calibration

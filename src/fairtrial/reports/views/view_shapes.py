@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from fairtrial.records.attack_report import AttackReport
+from fairtrial.records.attacks.attack_report import AttackReport
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.record import Record, default_values

@@ -8,7 +8,7 @@ import click
 
 from fairtrial.cli import completion
 from fairtrial.cli.headed_command import command
-from fairtrial.cli.options import flags, trust_flags
+from fairtrial.cli.options import flags, series_flags, trust_flags
 from fairtrial.cli.outputs.output_files import FileToWrite
 
 
@@ -28,13 +28,7 @@ from fairtrial.cli.outputs.output_files import FileToWrite
     show_default=True,
     help="The measure: cases, cases:pass, a criterion, or CRITERION:pass.",
 )
-@click.option(
-    "--series",
-    metavar="FIELDS",
-    default="agent,eval_set,branch",
-    show_default=True,
-    help="What the runs share, divided by commas: agent, eval_set, branch, name, tags, kind.",
-)
+@series_flags.series
 @click.option(
     "--last", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="Show the last N runs."
 )
@@ -45,14 +39,7 @@ from fairtrial.cli.outputs.output_files import FileToWrite
     show_default=True,
     help="Order the runs by their start, or by the author dates of their commits.",
 )
-@click.option(
-    "--false-every",
-    type=click.FloatRange(1, min_open=True),
-    default=1000.0,
-    show_default=True,
-    metavar="N",
-    help="At most one run in N shows a step although nothing changed.",
-)
+@series_flags.false_every(1000.0, "At most one run in N shows a step although nothing changed.")
 @click.option(
     "--html", "html_file", metavar="FILE", type=FileToWrite(), help="Write a page: the line, the steps, and the cases."
 )
@@ -93,7 +80,7 @@ def history(
         raise click.UsageError("--failures shows all cases; leave out --case")
     if html_file is not None and (with_failures or case is not None):
         raise click.UsageError("--html writes the runs and all cases; leave out --case and --failures")
-    fields = [field.strip() for field in series.split(",") if field.strip()]
+    fields = series_flags.split_fields(series)
     found = (
         api.history(run, measure=measure, series=fields, last=last, order=order, false_every=false_every, store=store)
         if case is None
