@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from ports import accepts, free_port
 
 HERE = Path(__file__).parent
 _STARTED = "Application started up"
@@ -35,8 +36,7 @@ def langgraph_dev(folder: Path, module: Path, graphs: tuple[str, ...]) -> Iterat
     """Serve the graphs of a module, and give the URL of the server. Its files stand in the folder."""
     config = folder / "langgraph.json"
     config.write_text(json.dumps({"dependencies": ["."], "graphs": {name: f"{module}:{name}" for name in graphs}}))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [str(Path(sys.executable).parent / "langgraph"), "dev", "--no-browser", "--no-reload"]
     options = ["--config", str(config), "--host", "127.0.0.1", "--port", str(port), "--n-jobs-per-worker", "2"]
     process = subprocess.Popen(
@@ -49,6 +49,7 @@ def langgraph_dev(folder: Path, module: Path, graphs: tuple[str, ...]) -> Iterat
     )
     try:
         _wait_for_start(process)
+        _wait_for_connections(process, port)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.send_signal(signal.SIGINT)
@@ -57,6 +58,12 @@ def langgraph_dev(folder: Path, module: Path, graphs: tuple[str, ...]) -> Iterat
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def _wait_for_connections(process: subprocess.Popen[str], port: int) -> None:
+    """Wait until the server accepts a connection: it prints that it has started before it listens."""
+    while not accepts(port):
+        assert process.poll() is None, f"the server ended with {process.returncode}"
 
 
 def _wait_for_start(process: subprocess.Popen[str]) -> None:

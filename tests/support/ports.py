@@ -19,3 +19,12 @@ def free_port() -> int:
                 return port
         except OSError:
             continue
+
+
+def accepts(port: int) -> bool:
+    """Return whether a server of this machine accepts a connection at a port. The answer comes within a second."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
