@@ -12,7 +12,7 @@ from re import _parser  # type: ignore[attr-defined]  # sre_parse, whose old nam
 from typing import Any
 
 import fairtrial.text.facts
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _MANY = 8
 """A repeat of more than so many matches is pumped."""

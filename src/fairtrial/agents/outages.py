@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import socket
 import traceback
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairtrial.system.importing import is_library
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _CLASSES = frozenset(
     (
@@ -25,7 +25,7 @@ _CLASSES = frozenset(
 )
 """Exceptions of boto3, google-auth, azure-identity and huggingface_hub."""
 _NAME = r"[`'\"]?[A-Z][A-Z0-9_]*_(?:API_KEY|ADMIN_KEY|TOKEN|KEY)[`'\"]?"
-_WORDS = re.compile(
+_WORDS = LazyPattern(
     "|".join(
         (
             r"(?i:missing credentials\. please pass)",  # openai
@@ -41,7 +41,7 @@ _WORDS = re.compile(
         )
     )
 )
-_VARIABLE = re.compile(_NAME)
+_VARIABLE = LazyPattern(_NAME)
 _LONGEST = 10_000
 """So much of a message is read."""
 

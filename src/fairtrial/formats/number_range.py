@@ -16,6 +16,8 @@ def is_in_range(number: int) -> bool:
 
 def finite(raw: Any) -> float | None:
     """Return a number as a float, or None for anything else, for NaN, and for a number beyond 64 bits."""
+    if type(raw) is float:  # nearly every number
+        return raw if math.isfinite(raw) else None
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         return None
     if isinstance(raw, int) and not is_in_range(raw):

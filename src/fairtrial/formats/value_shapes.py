@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 _NAMES = ("name", "function_name", "tool_name", "toolName", "tool", "function")
+_NAME_KEYS = frozenset(_NAMES)
 _ARGUMENTS = ("args", "arguments", "kwargs", "parameters", "params", "input", "tool_input", "toolInput", "inputs")
 _SCHEMA = frozenset(("properties", "$schema", "additionalProperties"))
 """The keys of a JSON schema. An object with one of them declares arguments, and does not call anything."""
@@ -28,12 +29,12 @@ _DEPTH = 4
 
 def holds_calls(value: Any, depth: int = 2) -> bool:
     """Whether a value is a call, a list of calls, or holds one a few levels deep."""
-    return any(_inner(value, depth, _is_call))
+    return _holds(value, depth, _is_call)
 
 
 def holds_messages(value: Any, depth: int = _DEPTH) -> bool:
     """Whether a value is a message, a list of messages, or holds one a few levels deep."""
-    return any(_inner(value, depth, _is_message))
+    return _holds(value, depth, _is_message)
 
 
 def count_calls(value: Any) -> int:
@@ -59,17 +60,26 @@ def holds_cases(value: Any) -> bool:
     return isinstance(value, list) and any(map(_is_case, value[:_MOST_ITEMS]))
 
 
-def _inner(value: Any, depth: int, matches: Callable[[dict[str, Any]], bool]) -> Iterator[bool]:
-    """Yield for each object in a value whether it matches, down to a depth."""
+def _holds(value: Any, depth: int, matches: Callable[[dict[str, Any]], bool]) -> bool:
+    """Return whether an object in a value matches, down to a depth."""
     if isinstance(value, dict):
-        yield matches(value)
-    if depth and isinstance(value, list | dict):
-        for item in islice(value.values() if isinstance(value, dict) else value, _MOST_ITEMS):
-            if isinstance(item, list | dict):
-                yield from _inner(item, depth - 1, matches)
+        if matches(value):
+            return True
+        items: Iterable[Any] = value.values()
+    elif isinstance(value, list):
+        items = value
+    else:
+        return False
+    if depth:
+        for item in islice(items, _MOST_ITEMS):
+            if isinstance(item, list | dict) and _holds(item, depth - 1, matches):
+                return True
+    return False
 
 
 def _is_call(value: dict[str, Any]) -> bool:
+    if _NAME_KEYS.isdisjoint(value):
+        return False
     inner = value.get("function")
     if isinstance(inner, dict):
         return isinstance(inner.get("name"), str) and "arguments" in inner

@@ -51,6 +51,8 @@ def judge_stats(score: Score, ballots: Mapping[str, Ballot]) -> JudgeStats | Non
 
     Agreement is None if there is no pair of votes.
     """
+    if not score.ballots and not [part for part in score.parts if part.ballots or part.parts or part.first]:
+        return None  # no judge was asked
     ids = collect_ballot_ids(score)
     score_ballots = [ballots[ballot] for ballot in ids if ballot in ballots] if ids else []
     cascade = _count_cascade(score)

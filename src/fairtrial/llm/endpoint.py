@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from fairtrial.errors import ConfigError
 from fairtrial.llm.known_providers import OTHER_KEY_HOSTS, PROVIDERS
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _HOSTS = {
     **{key: provider.key_hosts for provider in PROVIDERS.values() for key in provider.keys},
@@ -17,16 +18,16 @@ _HOSTS = {
 }
 """The hosts of known services, by the variable that users keep the service key in."""
 
-_OTHER_SERVICES = re.compile(
+_OTHER_SERVICES = LazyPattern(
     r"(AWS|AZURE|CI|CLOUDFLARE|DATABASE|DOCKER|FAIRTRIAL_AGENT|GCP|GH|GITHUB|GITLAB|GOOGLE|KUBE|NPM|OPENAI|PG|PYPI|SLACK|"
     r"SMTP|SSH|STRIPE|TWINE|UV|VAULT)_"
 )
 """How the names of credentials begin that no model needs."""
 
-_SECRET_NAME = re.compile(
-    r"key|token|secret|passw|auth|cookie|credential|\bsig\b|signature|session|\bcode\b", re.IGNORECASE
+_SECRET_NAME = LazyPattern(
+    r"key|token|secret|passw|auth|cookie|credential|\bsig\b|signature|session|\bcode\b", re.compile, re.IGNORECASE
 )
-_BASE_URL = re.compile(r"https?://[^\s\\\x00-\x1f]+", re.IGNORECASE)
+_BASE_URL = LazyPattern(r"https?://[^\s\\\x00-\x1f]+", re.compile, re.IGNORECASE)
 
 
 @dataclass(frozen=True)

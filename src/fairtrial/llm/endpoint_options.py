@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
@@ -12,11 +11,12 @@ from fairtrial.config.reader import OptionReader, OptionRecord, Problem, ReadWit
 from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError
 from fairtrial.llm.endpoint import Endpoint, TokenPrice, read_url
+from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.pointer import escape
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
+_VARIABLE = LazyPattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_HEADER_NAME = LazyPattern(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = LazyPattern(r"[\t\x20-\x7e]*")
 
 
 class Price(OptionRecord, frozen=True):

@@ -101,6 +101,8 @@ def _tool_calls(invocation: Invocation) -> int | None:
     if invocation.steps is None:
         return None
     inner = [_tool_calls(one) for one in invocation.inner_invocations]
+    if not inner:
+        return len(invocation.tool_calls)
     counts = [count for count in inner if count is not None]
     return len(invocation.tool_calls) + sum(counts) if len(counts) == len(inner) else None
 

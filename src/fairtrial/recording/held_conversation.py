@@ -29,7 +29,6 @@ from fairtrial.records.record import Json, Record
 from fairtrial.records.state_delta import hides_calls
 from fairtrial.records.trace import About, Invocation, Message, Trace
 from fairtrial.simulate.observed_environment import ObservedEnvironment, read_usage
-from fairtrial.simulate.user import SimulatedUsers
 from fairtrial.system.concurrency import ends_the_run
 from fairtrial.text.display import count, describe_error
 
@@ -163,13 +162,18 @@ class HeldConversation:
         if earlier is None or self._environment is not None or not isinstance(session, TakesEarlierTurns):
             return
         script = self._planned_case.case.conversation
-        if script is None and not isinstance(self._planned_case.users, SimulatedUsers):
+        if script is None and not self._has_simulated_user():
             return  # a user in Python may keep a state, too
         turns = _finished_turns(earlier, script)
         if turns and session.take_earlier_turns(turns, earlier.trace.final_state):
             self.invocations[:] = turns
             self._final_state = earlier.trace.final_state
             self._earlier_usage = earlier.simulator
+
+    def _has_simulated_user(self) -> bool:
+        from fairtrial.simulate.user import SimulatedUsers
+
+        return isinstance(self._planned_case.users, SimulatedUsers)
 
     def _is_expected(self, error: BaseException) -> bool:
         """Whether the case expects an error of the agent, for example of a guardrail. An outage never counts."""

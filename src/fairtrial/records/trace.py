@@ -282,10 +282,15 @@ class Invocation(Record, frozen=True):
         return self.final_response.text if self.final_response else ""
 
     @property
+    def _inner_traces(self) -> list[Trace]:
+        """The traces of the agents that answered as tools. Most invocations have none."""
+        return [step.inner for step in self.steps or () if type(step) is ToolResult and step.inner is not None]
+
+    @property
     def inner_invocations(self) -> tuple[Invocation, ...]:
         """The invocations of the agents that answered as tools."""
-        inner = [step.inner for step in self.steps or () if isinstance(step, ToolResult) and step.inner is not None]
-        return tuple(invocation for trace in inner for invocation in trace.invocations)
+        inner = self._inner_traces
+        return tuple(invocation for trace in inner for invocation in trace.invocations) if inner else ()
 
     @property
     def all_usages(self) -> tuple[Usage, ...] | None:
@@ -305,9 +310,8 @@ class Invocation(Record, frozen=True):
     @property
     def inner_incomplete(self) -> str:
         """Why the work of agents that answered as tools may be missing, or an empty text."""
-        inner = (step.inner for step in self.steps or () if isinstance(step, ToolResult) and step.inner is not None)
-        reasons = (trace.incomplete or trace.inner_incomplete for trace in inner)
-        return next(filter(None, reasons), "")
+        inner = self._inner_traces
+        return next(filter(None, (trace.incomplete or trace.inner_incomplete for trace in inner)), "") if inner else ""
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:

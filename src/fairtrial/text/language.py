@@ -6,12 +6,14 @@ from typing import Literal
 
 import regex
 
+from fairtrial.text.lazy_pattern import LazyPattern
+
 Language = Literal["en", "ko", "ja", "zh"]
 
-_HANGUL = regex.compile(r"\p{Hangul}+")
-_KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]+")
-_HAN = regex.compile(r"\p{Han}+")
-_LETTER = regex.compile(r"\p{L}+")
+_HANGUL = LazyPattern(r"\p{Hangul}+", regex.compile)
+_KANA = LazyPattern(r"[\p{Hiragana}\p{Katakana}]+", regex.compile)
+_HAN = LazyPattern(r"\p{Han}+", regex.compile)
+_LETTER = LazyPattern(r"\p{L}+", regex.compile)
 _SHARE = 0.2
 """The smallest share of East Asian letters. A name in an English text has fewer, and a Korean text with English has
 more, because one Korean letter is a syllable."""

@@ -14,6 +14,7 @@ import regex
 from fairtrial.records.record import Record
 from fairtrial.text.abbreviations import ALWAYS, BEFORE_NUMBER, MAYBE, STARTERS
 from fairtrial.text.facts.memory import remember_short
+from fairtrial.text.lazy_pattern import LazyPattern
 
 
 class Piece(Record, frozen=True):
@@ -44,9 +45,9 @@ def sentences(text: str) -> tuple[str, ...]:
     return tuple(piece.text for piece in cut(text) if piece.is_sentence)
 
 
-_WORD = regex.compile(r"[\p{L}\p{N}]")
+_WORD = LazyPattern(r"[\p{L}\p{N}]", regex.compile)
 _EDGES = regex.compile(r"\A(\s*)(.*?)(\s*)\Z", regex.DOTALL)
-_FRAME = regex.compile(r"\A\s*\|?[\s:|+-]+\|?\s*\Z")
+_FRAME = LazyPattern(r"\A\s*\|?[\s:|+-]+\|?\s*\Z", regex.compile)
 
 
 def _pieces(text: str) -> list[Piece]:
@@ -67,18 +68,18 @@ def _merge_parts(pieces: list[Piece]) -> tuple[Piece, ...]:
     return tuple(merged)
 
 
-_LINE = regex.compile(r"[^\n\r\u2028\u2029]*(?:\r\n|[\n\r\u2028\u2029]|\Z)")
+_LINE = LazyPattern(r"[^\n\r\u2028\u2029]*(?:\r\n|[\n\r\u2028\u2029]|\Z)", regex.compile)
 _CODE = regex.compile(r"[ \t]{0,3}(?:[-*+] +|\d+[.)] +)?(`{3,}|~{3,})")
 _MARKER = (
     r"(?:[-*+•‣◦▪·○●■□※–—] *(?=\S)|[-*+] +|\(?\d{1,3}[.)] +|\d{1,3}[.)](?=[\p{Han}\p{Hangul}\p{Kana}\p{Hira}])"
     r"|\(?[a-zA-Z][.)] +|[①-⑳㉠-㉭] *|[가나다라마바사아자차카타파하][.)] +"
     r"|[一二三四五六七八九十]+[、.．] *|[（(][一二三四五六七八九十\d]+[）)] *)"
 )
-_ITEM = regex.compile(rf"[ \t　]*{_MARKER}")
-_ROW = regex.compile(r"[ \t]*\|")
-_OWN_LINE = regex.compile(r"[ \t]*(?:#{1,6} |\||[-=*_]{3,}[ \t]*$|[^\n]* \| )", regex.MULTILINE)
-_GOES_ON = regex.compile(r"[ \t]*(?:\p{Ll}|[,，、;；)）\]])")
-_CLOSED = regex.compile(r"[.!?。！？…:：;；|][\"'”’」』)）\]】*_`~]*\s*\Z")
+_ITEM = LazyPattern(rf"[ \t　]*{_MARKER}", regex.compile)
+_ROW = LazyPattern(r"[ \t]*\|", regex.compile)
+_OWN_LINE = LazyPattern(r"[ \t]*(?:#{1,6} |\||[-=*_]{3,}[ \t]*$|[^\n]* \| )", regex.compile, regex.MULTILINE)
+_GOES_ON = LazyPattern(r"[ \t]*(?:\p{Ll}|[,，、;；)）\]])", regex.compile)
+_CLOSED = LazyPattern(r"[.!?。！？…:：;；|][\"'”’」』)）\]】*_`~]*\s*\Z", regex.compile)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -119,27 +120,29 @@ _REACH = 300
 _AFTER = r"[\"'”’」』)）\]】》〉*_~`｣]*(?:\[\d+\])*"
 _PICTURE = r"[\p{Extended_Pictographic}\U0001F1E6-\U0001F1FF]"
 _EMOJI = rf"(?:[ \t]*{_PICTURE}(?:[\uFE0F\u200D\U0001F3FB-\U0001F3FF]|{_PICTURE})*)*"
-_STOP = regex.compile(rf"(?P<stop>[.!?。！？｡．‼⁇⁈⁉…]+)(?P<after>{_AFTER})(?P<emoji>{_EMOJI})")
-_OPAQUE = regex.compile(
+_STOP = LazyPattern(rf"(?P<stop>[.!?。！？｡．‼⁇⁈⁉…]+)(?P<after>{_AFTER})(?P<emoji>{_EMOJI})", regex.compile)
+_OPAQUE = LazyPattern(
     r"`[^`\n]+`|(?<![A-Za-z0-9])(?:https?://|www\.)[^\s<>\"'“”‘’「」『』（）)《》【】。、，；：！？…]+"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    regex.compile,
 )
-_DATE = regex.compile(r"(?<!\d)\d{4}\. ?\d{1,2}\. ?\d{1,2}(?:\.(?= ?[\p{Hangul}(~]))?")
+_DATE = LazyPattern(r"(?<!\d)\d{4}\. ?\d{1,2}\. ?\d{1,2}(?:\.(?= ?[\p{Hangul}(~]))?", regex.compile)
 """A date as it is written in Korean, for example 2026. 7. 13."""
-_BLANK = regex.compile(r"\s*")
+_BLANK = LazyPattern(r"\s*", regex.compile)
 _NEAR = 60
-_CJK = regex.compile(r"[\p{Han}\p{Hangul}\p{Hira}\p{Kana}]")
-_BEFORE_QUOTE = regex.compile(r"[\p{L}\p{N}.!?,]")
+_CJK = LazyPattern(r"[\p{Han}\p{Hangul}\p{Hira}\p{Kana}]", regex.compile)
+_BEFORE_QUOTE = LazyPattern(r"[\p{L}\p{N}.!?,]", regex.compile)
 _WIDE_STOPS, _QUOTES, _BRACKETS = frozenset("。！？｡．‼⁇⁈⁉"), frozenset("」』”’\"'"), frozenset(")）]】")
-_SMALL = regex.compile(r"\p{Ll}(?!\p{Lu})")
-_CAPITAL = regex.compile(r"\s*[\"“(]?\p{Lu}")
-_QUOTE_PARTICLE = regex.compile(
+_SMALL = LazyPattern(r"\p{Ll}(?!\p{Lu})", regex.compile)
+_CAPITAL = LazyPattern(r"\s*[\"“(]?\p{Lu}", regex.compile)
+_QUOTE_PARTICLE = LazyPattern(
     r"(?:と|って|という|とか|など|なんて|です|でした|だ(?!か|が)|で(?!も|は)|へ|から|まで|より|、|，|は(?!い)|が|を|の|に"
     r"|も(?!う)|라고|라며|라는|라면서|라던|고 |고는|하고|하며|이라고|이라는|란 |란다|며 |는 "
-    r"|[\p{Han}]{0,6}?(?:说|說|道|问|問|答|喊|表示|写道|寫道)(?!\p{Hira}))"
+    r"|[\p{Han}]{0,6}?(?:说|說|道|问|問|答|喊|表示|写道|寫道)(?!\p{Hira}))",
+    regex.compile,
 )
-_QUOTE_VERB = regex.compile(r"(?:と|って)(?:言|云|思|聞|考|答|叫|感|い[いうえっわ])")
-_FINAL = regex.compile(r"[다요까죠네]\Z")
+_QUOTE_VERB = LazyPattern(r"(?:と|って)(?:言|云|思|聞|考|答|叫|感|い[いうえっわ])", regex.compile)
+_FINAL = LazyPattern(r"[다요까죠네]\Z", regex.compile)
 
 
 def _ends(text: str, start: int, stop: int) -> Iterator[int]:
@@ -245,10 +248,12 @@ def _after_ellipsis(before: str, rest: str) -> bool:
     return bool(_CAPITAL.match(rest)) or bool(_FINAL.search(before))
 
 
-_ANEW = regex.compile(rf"[\"“(]?(?:{'|'.join(sorted(STARTERS))})\b|[\p{{Han}}\p{{Hangul}}]")
-_LAST_WORD = regex.compile(r"(?<![\p{L}\p{N}.°])(?:(?:\p{L}\.)+\p{L}|[\p{L}\p{N}]+)\Z")
-_LETTERED = regex.compile(
-    r"\b(?:plan|vitamin|type|option|section|grade|class|team|part|appendix|hepatitis|group)\s+\Z", regex.I
+_ANEW = LazyPattern(rf"[\"“(]?(?:{'|'.join(sorted(STARTERS))})\b|[\p{{Han}}\p{{Hangul}}]", regex.compile)
+_LAST_WORD = LazyPattern(r"(?<![\p{L}\p{N}.°])(?:(?:\p{L}\.)+\p{L}|[\p{L}\p{N}]+)\Z", regex.compile)
+_LETTERED = LazyPattern(
+    r"\b(?:plan|vitamin|type|option|section|grade|class|team|part|appendix|hepatitis|group)\s+\Z",
+    regex.compile,
+    regex.I,
 )
 
 

@@ -7,16 +7,16 @@ places `n` and `m` hold numbers, and `path`, `tool`, `low` and `high` hold no sp
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 from fairtrial.text.languages import ENGLISH, chosen_language, sentences, translations
+from fairtrial.text.lazy_pattern import LazyPattern
 
-_PLACE = re.compile(r"\{(\w+)\}")
-_NUMBER = re.compile(r"[0-9][0-9.,]*")
-_NAME = re.compile(r"\S+")
+_PLACE = LazyPattern(r"\{(\w+)\}")
+_NUMBER = LazyPattern(r"[0-9][0-9.,]*")
+_NAME = LazyPattern(r"\S+")
 _LONGEST = 4_000
 """The most characters of a line that is translated. A longer one is the text of somebody else."""
 _DEEPEST = 8
@@ -26,8 +26,8 @@ _FITS = {"n": _NUMBER, "m": _NUMBER, "path": _NAME, "tool": _NAME, "low": _NAME,
 _ADVICE = ("; did you mean ", "; for example ")
 _FEWEST, _ENOUGH = 2, 8
 """The letters that a template has beside its places: if it begins with a word or with a certain place, and if not."""
-_SINGULAR = re.compile(r"1 ([a-z][a-z ]{0,30})")
-_INDENT = re.compile(r"\s*(?:[✓✗!…-] )?")
+_SINGULAR = LazyPattern(r"1 ([a-z][a-z ]{0,30})")
+_INDENT = LazyPattern(r"\s*(?:[✓✗!…-] )?")
 
 
 class _Template(NamedTuple):

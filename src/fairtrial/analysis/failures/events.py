@@ -13,12 +13,13 @@ from fairtrial.records.failure_mode import DecisiveStep, StepKind
 from fairtrial.records.trace import Message, Step, Thought, ToolCall, ToolResult, Trace
 from fairtrial.text.display import call as call_text
 from fairtrial.text.display import compact, shorten
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _LONGEST = 300
-_NUMBER = regex.compile(r"(?<![\p{Latin}\d_.,-])\d+(?:[.,]\d+)*(?![\p{Latin}\d_])")
+_NUMBER = LazyPattern(r"(?<![\p{Latin}\d_.,-])\d+(?:[.,]\d+)*(?![\p{Latin}\d_])", regex.compile)
 """A number that is no part of a word, of an id or of a longer number. Korean, Japanese and Chinese letters may stand
 beside it, because units and words stand there without a space."""
-_GROUPS = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_GROUPS = LazyPattern(r"(?<=\d),(?=\d{3}(?!\d))", regex.compile)
 _MOST_CHARACTERS = 20_000
 """The beginning of a text that is searched for numbers."""
 
@@ -122,7 +123,9 @@ class Conversation:
 
 
 _KINDS: dict[type, StepKind] = {Message: "message", Thought: "thought", ToolCall: "call", ToolResult: "result"}
-_ERRORS = regex.compile(r"^\W{0,3}(?:error|exception|traceback|오류|에러|エラー|错误|錯誤)\b?", regex.IGNORECASE)
+_ERRORS = LazyPattern(
+    r"^\W{0,3}(?:error|exception|traceback|오류|에러|エラー|错误|錯誤)\b?", regex.compile, regex.IGNORECASE
+)
 
 
 def is_error(result: ToolResult) -> bool:

@@ -136,7 +136,7 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
     if fields.get("conversation") == [] and fields.get("without_conversation"):
         # ADK demands a conversation. Our own key says that the empty one stands for a missing one.
         del fields["conversation"]
-    extra, created = _read_created(fields, extra)
+    extra, created = _read_created(fields, extra) if "creation_timestamp" in fields else (extra, None)
     if extra and _TRPC_CONTEXT & extra.keys():
         reading.warning(
             at, "'contextMessages' are not given to the agent; tRPC-Agent-Go puts them before each conversation"

@@ -11,74 +11,64 @@ _LONGEST = 300
 _FILE = r"[`\"']?(?P<path>[\w./-]{1,80}\.\w{1,8})[`\"']?"
 _REPLY = r"(?:the )?(?:final )?(?:output|reply|response|answer)"
 _QUOTED = r"(?:the )?(?:exact )?(?:text|value|word|phrase|string|line)? ?[`\"'“](?P<text>[^`\"'”]{1,120})[`\"'”]"
-_PROPOSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], WorkspaceCheck]], ...] = (
+_PROPOSALS: tuple[tuple[str, Callable[[re.Match[str]], WorkspaceCheck]], ...] = (
     (
-        re.compile(rf"^(?:the |a |an )?(?:file )?{_FILE} (?:is|contains) valid JSON\.?$", re.IGNORECASE),
+        rf"^(?:the |a |an )?(?:file )?{_FILE} (?:is|contains) valid JSON\.?$",
         lambda match: WorkspaceCheck("json", path=match["path"]),
     ),
     (
-        re.compile(rf"^{_REPLY} is valid JSON\.?$", re.IGNORECASE),
+        rf"^{_REPLY} is valid JSON\.?$",
         lambda _: WorkspaceCheck("json"),
     ),
     (
-        re.compile(
+        (
             rf"^(?:the |a |an )?(?:file )?(?:called |named )?{_FILE} "
-            r"(?:exists|is created|was created|is written|is produced|is created or updated)\b[^,;]{0,60}$",
-            re.IGNORECASE,
+            r"(?:exists|is created|was created|is written|is produced|is created or updated)\b[^,;]{0,60}$"
         ),
         lambda match: WorkspaceCheck("exists", path=match["path"]),
     ),
     (
-        re.compile(rf"^{_REPLY} (?:contains|includes|mentions|has) {_QUOTED}\.?$", re.IGNORECASE),
+        rf"^{_REPLY} (?:contains|includes|mentions|has) {_QUOTED}\.?$",
         lambda match: WorkspaceCheck("contains", texts=(match["text"],)),
     ),
     (
-        re.compile(rf"^{_REPLY} (?:does not|doesn't|never) (?:contain|include|mention)s? {_QUOTED}\.?$", re.IGNORECASE),
+        rf"^{_REPLY} (?:does not|doesn't|never) (?:contain|include|mention)s? {_QUOTED}\.?$",
         lambda match: WorkspaceCheck("not_contains", texts=(match["text"],)),
     ),
     (
-        re.compile(rf"^(?:the )?(?:file )?{_FILE} (?:contains|includes|mentions|has) {_QUOTED}\.?$", re.IGNORECASE),
+        rf"^(?:the )?(?:file )?{_FILE} (?:contains|includes|mentions|has) {_QUOTED}\.?$",
         lambda match: WorkspaceCheck("contains", path=match["path"], texts=(match["text"],)),
     ),
     (
-        re.compile(
-            rf"^(?:the )?(?:file )?{_FILE} (?:does not|doesn't) (?:contain|include|mention) {_QUOTED}\.?$",
-            re.IGNORECASE,
-        ),
+        rf"^(?:the )?(?:file )?{_FILE} (?:does not|doesn't) (?:contain|include|mention) {_QUOTED}\.?$",
         lambda match: WorkspaceCheck("not_contains", path=match["path"], texts=(match["text"],)),
     ),
     (
-        re.compile(
+        (
             rf"^(?:the )?(?:file )?(?:called |named )?{_FILE} "
-            r"(?:does not exist|is not created|was not created|is deleted|was deleted|is removed|was removed)\.?$",
-            re.IGNORECASE,
+            r"(?:does not exist|is not created|was not created|is deleted|was deleted|is removed|was removed)\.?$"
         ),
         lambda match: WorkspaceCheck("absent", path=match["path"]),
     ),
     (
-        re.compile(
+        (
             rf"^(?:the )?(?:file )?{_FILE} (?:has|contains) (?P<least>at least |exactly )?(?P<number>\d{{1,6}}) "
-            r"(?:data )?rows\.?$",
-            re.IGNORECASE,
+            r"(?:data )?rows\.?$"
         ),
         lambda match: _count_rows(match["path"], float(match["number"]), least=match["least"]),
     ),
     (
-        re.compile(rf"^{_REPLY} (?:contains|includes) (?:a|an|one) (?P<suffix>\.\w{{1,8}}) file\.?$", re.IGNORECASE),
+        rf"^{_REPLY} (?:contains|includes) (?:a|an|one) (?P<suffix>\.\w{{1,8}}) file\.?$",
         lambda match: WorkspaceCheck("exists", path=f"**/*{match['suffix']}"),
     ),
     (
-        re.compile(
-            rf"^{_REPLY} (?:contains|includes|has) the value (?P<text>-?\d[\d.,]{{0,20}}?)\.?$",
-            re.IGNORECASE,
-        ),
+        rf"^{_REPLY} (?:contains|includes|has) the value (?P<text>-?\d[\d.,]{{0,20}}?)\.?$",
         lambda match: WorkspaceCheck("contains", texts=(match["text"],)),
     ),
     (
-        re.compile(
+        (
             r"^at least (?P<number>\d{1,3}) (?P<suffix>\.\w{1,8}) files? (?:are|is|were|was) "
-            r"(?:created|written|produced)\b[^,;]{0,60}$",
-            re.IGNORECASE,
+            r"(?:created|written|produced)\b[^,;]{0,60}$"
         ),
         lambda match: WorkspaceCheck("exists", path=f"**/*{match['suffix']}", at_least=float(match["number"])),
     ),
@@ -99,6 +89,6 @@ def propose_check(text: str) -> WorkspaceCheck | None:
     if len(text) > _LONGEST:
         return None
     for pattern, make in _PROPOSALS:
-        if (match := pattern.search(text.strip())) is not None:
+        if (match := re.search(pattern, text.strip(), re.IGNORECASE)) is not None:
             return make(match)
     return None

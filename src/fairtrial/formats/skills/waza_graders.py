@@ -11,6 +11,7 @@ from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.skills.check_types import escapes
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.workspace import Order, WorkspaceCheck
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _ORDERS: dict[str, Order] = {
     "exact_match": "exact",
@@ -207,27 +208,27 @@ def _diff(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) ->
     _unread(config, {"expected_files"}, at, reading)
 
 
-_EXPRESSIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], WorkspaceCheck]], ...] = (
+_EXPRESSIONS: tuple[tuple[LazyPattern, Callable[[re.Match[str]], WorkspaceCheck]], ...] = (
     (
-        re.compile(r"len\(output\) > (\d{1,6})"),
+        LazyPattern(r"len\(output\) > (\d{1,6})"),
         lambda match: WorkspaceCheck("matches", pattern=rf"(?s).{{{int(match[1]) + 1}}}"),
     ),
     (
-        re.compile(r"len\(output\) < (\d{1,6})"),
+        LazyPattern(r"len\(output\) < (\d{1,6})"),
         lambda match: WorkspaceCheck("not_matches", pattern=rf"(?s).{{{match[1]}}}"),
     ),
     (
-        re.compile(r"(['\"])([^'\"\\]+)\1 (not )?in output(\.lower\(\))?"),
+        LazyPattern(r"(['\"])([^'\"\\]+)\1 (not )?in output(\.lower\(\))?"),
         lambda match: WorkspaceCheck(
             "not_contains" if match[3] else "contains", texts=(match[2],), ignore_case=match[4] is not None
         ),
     ),
     (
-        re.compile(r"duration_ms < (\d{1,9})"),
+        LazyPattern(r"duration_ms < (\d{1,9})"),
         lambda match: WorkspaceCheck("seconds", at_most=int(match[1]) / 1000),
     ),
     (
-        re.compile(r"len\(tool_calls\) > (\d{1,6})"),
+        LazyPattern(r"len\(tool_calls\) > (\d{1,6})"),
         lambda match: WorkspaceCheck("calls", at_least=float(int(match[1]) + 1)),
     ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -13,12 +12,13 @@ from typing import Any
 from fairtrial.formats.jsontext import MOST_DEPTH, decode_text
 from fairtrial.formats.number_range import MOST, finite, is_in_range
 from fairtrial.records.record import Json
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _NANOSECONDS = 1_000_000_000
-_USUAL_ID = re.compile(r"(?!0+\Z)(?:[0-9a-f]{32}|[0-9a-f]{16})\Z")
-_HEX = re.compile(r"(?:0[xX])?([0-9a-fA-F]{16}|[0-9a-fA-F]{32})\Z")
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{11}=?\Z|[A-Za-z0-9+/_-]{22}(?:==)?\Z")
-_FRACTION = re.compile(r"(.*:\d\d)[.,](\d+)(.*)\Z")
+_USUAL_ID = LazyPattern(r"(?!0+\Z)(?:[0-9a-f]{32}|[0-9a-f]{16})\Z")
+_HEX = LazyPattern(r"(?:0[xX])?([0-9a-fA-F]{16}|[0-9a-fA-F]{32})\Z")
+_BASE64 = LazyPattern(r"[A-Za-z0-9+/_-]{11}=?\Z|[A-Za-z0-9+/_-]{22}(?:==)?\Z")
+_FRACTION = LazyPattern(r"(.*:\d\d)[.,](\d+)(.*)\Z")
 _DIGITS = 19
 """So many digits has a number of nanoseconds since the year 2001."""
 _LONGEST_ID = 200

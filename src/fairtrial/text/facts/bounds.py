@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fairtrial.text.facts.fact import Bound
-from fairtrial.text.facts.word_patterns import LazyPattern, cue
+from fairtrial.text.facts.word_patterns import cue
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _REACH = 24
 _LEADING = LazyPattern(

@@ -15,7 +15,7 @@ from itertools import combinations, pairwise, permutations
 from fairtrial.text.facts.fact import NUMBER, Fact, Reading
 from fairtrial.text.facts.json_evidence import Value
 from fairtrial.text.facts.units import CURRENCY
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _MOST_NAMED = 40
 """The number of values of a reply and of the user that are combined in pairs."""

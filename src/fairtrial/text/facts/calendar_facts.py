@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from fairtrial.text.facts.fact import NUMBER, Kind, Reading
-from fairtrial.text.facts.word_patterns import Cue, LazyPattern, alternatives, cue
+from fairtrial.text.facts.word_patterns import Cue, alternatives, cue
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _MONTHS = {
     name: place

@@ -12,7 +12,7 @@ from fairtrial.text.facts.glued_words import split_glued
 from fairtrial.text.facts.han_numerals import han_numerals
 from fairtrial.text.facts.korean_numerals import korean_numerals
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _HANGUL = LazyPattern(r"[\uac00-\ud7a3]")
 _HAN = LazyPattern(r"[\u3007\u4e00-\u9fff\u3040-\u30ff]")

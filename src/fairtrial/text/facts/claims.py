@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 
 from fairtrial.text.facts.fact import Fact, Kind, Reading
-from fairtrial.text.facts.word_patterns import Cue, LazyPattern, read_cues
+from fairtrial.text.facts.word_patterns import Cue, read_cues
+from fairtrial.text.lazy_pattern import LazyPattern
 
 Finder = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
 """Returns the kind and the readings of a match, or `None` if it is no fact."""

@@ -6,7 +6,7 @@ import re
 
 from fairtrial.text.facts.fact import NUMBER, Kind, Reading
 from fairtrial.text.facts.units import unit_pattern
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}|\d{1,18})(?:\.\d{1,18})?"
 ADDRESSES = LazyPattern(

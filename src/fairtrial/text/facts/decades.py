@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
-from fairtrial.text.facts.word_patterns import LazyPattern, cue
+from fairtrial.text.facts.word_patterns import cue
+from fairtrial.text.lazy_pattern import LazyPattern
 
 YEARS = "years"
 """The dimension of a span of years. Its value is the first and the last year."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.word_patterns import LazyPattern, StartPattern, read_cues
+from fairtrial.text.facts.word_patterns import StartPattern, read_cues
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _UNITS = {
     word: value

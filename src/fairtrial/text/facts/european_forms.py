@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Literal
 
-from fairtrial.text.facts.word_patterns import LazyPattern, read_cues
+from fairtrial.text.facts.word_patterns import read_cues
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _Language = Literal["es", "fr", "de"]
 _Edit = tuple[int, int, str]

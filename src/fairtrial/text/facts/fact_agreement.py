@@ -20,7 +20,7 @@ from fairtrial.text.facts.promises import find_promises
 from fairtrial.text.facts.units import Unit
 from fairtrial.text.facts.vagueness import find_vaguer, soften_ranges_of_years
 from fairtrial.text.facts.word_facts import compare_words
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _UPPER, _LOWER = {"most", "under"}, {"least", "over"}
 

@@ -13,7 +13,7 @@ from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.facts.json_evidence import Value, decode, list_values, quantities
 from fairtrial.text.facts.names import places_in
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _AIRPORT = LazyPattern(r"(?<![A-Za-z])[A-Z]{3}(?![A-Za-z])")
 

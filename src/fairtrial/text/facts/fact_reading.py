@@ -49,7 +49,8 @@ from fairtrial.text.facts.units import (
     unit_pattern,
 )
 from fairtrial.text.facts.weekday_lists import take_weekdays
-from fairtrial.text.facts.word_patterns import Cues, LazyPattern, StartPattern, cue
+from fairtrial.text.facts.word_patterns import Cues, StartPattern, cue
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}(?:\.\d{1,18})?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
 _SIGN = r"(?:(?<![a-z0-9)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マイナス|氷点下)?"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fairtrial.text.facts.word_patterns import LazyPattern, read_cues
+from fairtrial.text.facts.word_patterns import read_cues
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _SMALL = (
     "in on of from about takes take the has is was since by at and until between around to for than are or over only"

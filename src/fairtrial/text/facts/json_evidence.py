@@ -10,7 +10,7 @@ import msgspec
 
 from fairtrial.records.record import Json
 from fairtrial.text.facts.units import unit_names
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _LONGEST = 200_000
 _MOST_ENTRIES = 500

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.word_patterns import LazyPattern, StartPattern
+from fairtrial.text.facts.word_patterns import StartPattern
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _DIGITS = {"영": 0, "공": 0, "일": 1, "이": 2, "삼": 3, "사": 4, "오": 5, "육": 6, "륙": 6, "칠": 7, "팔": 8, "구": 9}
 _SMALL = {"십": 10, "백": 100, "천": 1000}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _FEWEST = 3
 _MOST = 60

@@ -10,7 +10,8 @@ from unicodedata import combining, normalize
 
 from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.name_forms import are_names
-from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
+from fairtrial.text.facts.word_patterns import alternatives
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _TOKEN = LazyPattern(
     r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[\u30a0-\u30ff]+|[\u3041-\u309f]+|[가-힣]+|[\u4e00-\u9fff]|[^\s\w]"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from fairtrial.text.facts.fact import Kind, Reading
-from fairtrial.text.facts.word_patterns import Cue, LazyPattern, alternatives
+from fairtrial.text.facts.word_patterns import Cue, alternatives
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "month": 2592000, "quarter": 7776000,
             "year": 31536000, "fortnight": 1209600, "night": 86400}  # fmt: skip

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from fairtrial.text.facts.canonical import canonicalise
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
+from fairtrial.text.facts.word_patterns import alternatives
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _SHARED = 0.7
 """The share of the words of the shorter clause that both clauses must have."""

@@ -7,7 +7,8 @@ from functools import cache
 from typing import NamedTuple
 
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.word_patterns import LazyPattern, alternatives, read_cues
+from fairtrial.text.facts.word_patterns import alternatives, read_cues
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _SENTENCE = LazyPattern(r"(?<=[.!?])\s+|(?<=[。!?！？])|\n+")
 _CLAUSE = LazyPattern(

@@ -6,7 +6,7 @@ import unicodedata
 
 from fairtrial.text.facts.fact import Fact, Reading
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _MARKS = frozenset("\"“”'‘’「」『』《》«»")
 _QUOTATION = LazyPattern(

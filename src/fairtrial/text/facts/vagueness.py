@@ -8,7 +8,7 @@ from itertools import pairwise
 from fairtrial.text.facts.decades import YEARS
 from fairtrial.text.facts.fact import NUMBER, Fact, Reading
 from fairtrial.text.facts.finding import Finding
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _BETWEEN = LazyPattern(r"(?i)\s?(?:-|–|—|~|〜|to|and|から|至|到|에서)\s?")
 

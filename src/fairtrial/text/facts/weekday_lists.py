@@ -6,7 +6,8 @@ import re
 
 from fairtrial.text.facts.claims import Claims
 from fairtrial.text.facts.fact import Fact, Reading
-from fairtrial.text.facts.word_patterns import LazyPattern, cue
+from fairtrial.text.facts.word_patterns import cue
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _DAY_LIST = LazyPattern(
     r"(?<![가-힣])[월화수목금토일](?:[·~/,-][월화수목금토일]){1,6}(?=요일|[ 에은는 (]|입|$)"

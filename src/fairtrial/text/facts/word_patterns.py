@@ -5,51 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
-_Found = Callable[..., "re.Match[str] | None"]
-
-
-class LazyPattern:
-    """A regular expression that is compiled when it is first used. The patterns of facts take 0.1 s to compile."""
-
-    def __init__(self, source: str | Callable[[], str]) -> None:
-        self._source = source
-
-    @cached_property
-    def compiled(self) -> re.Pattern[str]:
-        """The compiled pattern."""
-        return re.compile(self._source if isinstance(self._source, str) else self._source())
-
-    @cached_property
-    def finditer(self) -> Callable[..., Iterator[re.Match[str]]]:
-        """The method of the compiled pattern, as are the other members."""
-        return self.compiled.finditer
-
-    @cached_property
-    def findall(self) -> Callable[..., list[str]]:  # noqa: D102
-        return self.compiled.findall
-
-    @cached_property
-    def search(self) -> _Found:  # noqa: D102
-        return self.compiled.search
-
-    @cached_property
-    def match(self) -> _Found:  # noqa: D102
-        return self.compiled.match
-
-    @cached_property
-    def fullmatch(self) -> _Found:  # noqa: D102
-        return self.compiled.fullmatch
-
-    @cached_property
-    def sub(self) -> Callable[..., str]:  # noqa: D102
-        return self.compiled.sub
-
-    @cached_property
-    def split(self) -> Callable[..., list[str]]:  # noqa: D102
-        return self.compiled.split
+from fairtrial.text.lazy_pattern import LazyPattern
 
 
 class StartPattern(LazyPattern):
