@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -26,11 +26,13 @@ from fairtrial.records.record import Json, without_defaults
 from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.simulate.environment_options import KEY as TOOLS
 from fairtrial.simulate.environment_options import EnvironmentOptions, environment_options
-from fairtrial.simulate.played import TEMPLATE
+from fairtrial.simulate.played import TEMPLATE, TEMPLATES
 from fairtrial.simulate.tau2_domain import open_domain
-from fairtrial.simulate.user import TEMPLATES, SimulatedUsers
 from fairtrial.simulate.user_options import KEY as USERS
 from fairtrial.simulate.user_options import NO_SPEECH, UserOptions
+
+if TYPE_CHECKING:
+    from fairtrial.simulate.user import SimulatedUsers
 
 
 def with_users(
@@ -75,6 +77,8 @@ def with_users(
 
 def _configure_users(configured: LoadedSet, models: ModelOptions) -> tuple[SimulatedUsers, Json]:
     """Return the users of a configuration, and their signature."""
+    from fairtrial.simulate.user import SimulatedUsers  # few sets have scenarios
+
     options = configured.user_simulator or UserOptions()
     if options.type == "llm_audio":
         raise ConfigError(f"/{USERS}/type: {NO_SPEECH}")
