@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
@@ -118,8 +119,8 @@ def test_a_recording_that_may_wait_is_committed_with_the_next_results(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever reads the database sees neither or both."""
-    monkeypatch.setattr("fairtrial.store.store.SECONDS", 3600.0)
     writer, reader, name = Store(url), Store(url), f"run-{uuid.uuid4().hex}"
+    monkeypatch.setattr(writer, "_batch", writer._batch._replace(seconds=3600.0))
     writer.begin(info(name))
     writer.add_recording(name, 0, recording(turn()), may_wait=True)
     writer.add_result(name, result(0))
@@ -143,6 +144,38 @@ def test_a_later_result_replaces_an_earlier_one_of_the_same_attempt(store: Store
     store.commit()
     store.add_result(run, result(0, value=1.0))
     assert [one.outcomes[0].score.value for one in store.results(run)] == [1.0]
+
+
+def test_the_last_result_of_an_attempt_counts_in_a_batch(store: Store, run: str) -> None:
+    """Both wait for the same commit, in which a database may change a row once."""
+    store.add_result(run, result(0, value=0.0))
+    store.add_result(run, result(0, value=1.0))
+    assert [one.outcomes[0].score.value for one in store.results(run)] == [1.0]
+
+
+def test_texts_of_agents_reach_a_database_as_they_are(store: Store, run: str) -> None:
+    """Quotes, backslashes and place holders of SQL and JSON do not end a statement."""
+    names = ("'); DROP TABLE fairtrial_runs; --", '"\\', "\\u0000 %s :rows $1 $$", "字\u2028😀", "\x00")
+    for position, name in enumerate(names):
+        store.add_result(run, CaseResult(name, position, (Outcome(name, Score(1.0), 0.5),), name=name))
+    assert [(one.case_id, one.outcomes[0].criterion) for one in store.results(run)] == [(name, name) for name in names]
+
+
+@pytest.mark.postgres
+def test_few_statements_write_many_results_to_a_server() -> None:
+    """A driver waits for an answer to each: a row at a time, 1,000 attempts would take 2,000 of them and more."""
+    store, run = Store(os.environ["FAIRTRIAL_TEST_POSTGRES"]), f"run-{uuid.uuid4().hex}"
+    store.begin(info(run))
+    store.add_result(run, result(0))
+    store.commit()
+    statements: list[str] = []
+    sa.event.listen(store._connections._engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+    for position in range(1_000):
+        store.add_recording(run, position, recording(turn()), may_wait=True)
+        store.add_result(run, result(position))
+    store.commit()
+    store.close()
+    assert len(statements) < 20
 
 
 def test_what_is_kept_of_calls_is_a_mapping(store: Store, run: str) -> None:

@@ -96,10 +96,8 @@ class RunProgress:
             self.commit()
 
     async def _commit_often(self) -> None:
-        from fairtrial.store import SECONDS
-
         while True:
-            await asyncio.sleep(SECONDS)
+            await asyncio.sleep(self._store.seconds)
             self.commit()
 
     def finish(

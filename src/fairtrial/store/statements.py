@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 Row = dict[str, Any]
@@ -73,6 +74,50 @@ def _replacing(dialect: str, table: sa.Table) -> list[sa.Insert | sa.Delete]:
             set_={name: insert.excluded[name] for name in changed},
         )
     ]
+
+
+def replace_all(connection: sa.Connection, rows_by_table: Mapping[sa.Table, Sequence[Row]]) -> None:
+    """Put rows in place of the rows with the same primary keys, in any database.
+
+    Postgres gets all rows in a statement with a parameter: a driver would wait for an answer to every row.
+    """
+    if connection.dialect.name != "postgresql":
+        for table, rows in rows_by_table.items():
+            for statement in replacing(connection.dialect, table):
+                statement.execute_many(connection, rows)
+        return
+    # A statement must not change a row twice.
+    last_rows = {
+        table.name: list({tuple(row[key.name] for key in table.primary_key): row for row in rows}.values())
+        for table, rows in rows_by_table.items()
+    }
+    text = _replacing_all(connection.dialect, tuple(rows_by_table))
+    connection.execute(text, {"rows": msgspec.json.encode(last_rows).decode()})
+
+
+@cache
+def _replacing_all(dialect: sa.Dialect, tables: tuple[sa.Table, ...]) -> sa.TextClause:
+    """Return a statement of Postgres that reads the rows of several tables from a JSON text with bodies in Base64."""
+    parts = ["given AS (SELECT CAST(:rows AS json) AS tables)"]
+    for table in tables:
+        columns = [(column.name, column.type) for column in table.columns]
+        names = ", ".join(f'"{name}"' for name, _ in columns)
+        kinds = ", ".join(
+            f'"{name}" {"text" if isinstance(kind, sa.LargeBinary) else kind.compile(dialect=dialect)}'
+            for name, kind in columns
+        )
+        values = ", ".join(
+            f"""decode("{name}", 'base64')""" if isinstance(kind, sa.LargeBinary) else f'"{name}"'
+            for name, kind in columns
+        )
+        keys = ", ".join(f'"{key.name}"' for key in table.primary_key)
+        changes = ", ".join(f'"{name}" = excluded."{name}"' for name, _ in columns if name not in table.primary_key)
+        parts.append(
+            f"{table.name}_rows AS (INSERT INTO {table.name} ({names}) SELECT {values} FROM given, "  # noqa: S608
+            f"json_to_recordset(tables->'{table.name}') AS new ({kinds}) "
+            f"ON CONFLICT ({keys}) DO UPDATE SET {changes})"
+        )
+    return sa.text(f"WITH {', '.join(parts)} SELECT 1")
 
 
 def storable(text: str) -> str:

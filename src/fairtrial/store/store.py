@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -46,23 +46,29 @@ from fairtrial.store.schema import (
     SCORES,
 )
 from fairtrial.store.span_rows import SpanRows
-from fairtrial.store.statements import Row, replacing, storable
+from fairtrial.store.statements import Row, replace_all, replacing, storable
 from fairtrial.store.view_queries import ViewQueries
 from fairtrial.system.paths import DEFAULT_URL
 
 T = TypeVar("T")
 
-SECONDS = 0.25
-"""Seconds that a result may wait to be committed together with other results."""
-_BATCH = 2000
-"""Rows that may wait to share a transaction. A result with its scores is about six rows."""
+
+class _Batch(NamedTuple):
+    """How many rows may wait to share a transaction, and for how many seconds. A result is about six rows."""
+
+    rows: int
+    seconds: float
+
+
+_IN_FILE, _ON_SERVER = _Batch(2_000, 0.25), _Batch(20_000, 1.0)
+"""A server answers later than a file."""
 
 
 class Store(ViewQueries):
     """One database: SQLite by default, or any SQLAlchemy URL.
 
     Writes commit immediately. Results, and recordings that can be read again from a file, may be batched for up to
-    0.25 s.
+    `seconds`: 0.25 in a file, 1 on a server.
     """
 
     def __init__(self, url: str = DEFAULT_URL, *, create: bool = True) -> None:
@@ -76,6 +82,7 @@ class Store(ViewQueries):
         self._waiting: defaultdict[sa.Table, list[Row]] = defaultdict(list)
         self._waiting_rows = 0
         self._committed = time.monotonic()
+        self._batch = _IN_FILE if self._connections.dialect.name == "sqlite" else _ON_SERVER
         self._terms: dict[int, dict[Terms, int]] = {}
         self._changes_of: dict[int, int] = {}
 
@@ -87,6 +94,11 @@ class Store(ViewQueries):
             self._connections.close()
 
     # Writing
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that a result may wait to be committed together with other results."""
+        return self._batch.seconds
 
     def begin(self, run: RunInfo) -> None:
         """Add a run that is not finished, or replace its description."""
@@ -113,7 +125,7 @@ class Store(ViewQueries):
 
     def _changes(self, statement: sa.Update | sa.Insert) -> bool:
         """Execute a statement, and return whether it changed anything."""
-        return self._connections.transact(lambda connection: bool(connection.execute(statement).rowcount))
+        return self._connections.commit_each(lambda connection: bool(connection.execute(statement).rowcount))
 
     def add_cases(self, run_id: str, cases: Iterable[ExpectedCase]) -> None:
         """Store cases and their expectations in place of earlier cases at the same positions.
@@ -195,18 +207,20 @@ class Store(ViewQueries):
         """Write the waiting rows."""
         self._committed = time.monotonic()
         if self._waiting:
-            self._connections.transact(self._write_waiting)
+            self._write(self._waiting)
             self._waiting.clear()
             self._waiting_rows = 0
 
-    def _write_waiting(self, connection: sa.Connection) -> None:
-        for table, rows in self._waiting.items():
-            _execute_replacing(connection, table, rows)
+    def _write(self, rows_by_table: Mapping[sa.Table, Sequence[Row]]) -> None:
+        """Write all rows or none."""
+        is_one_statement = self._connections.dialect.name == "postgresql"
+        write = self._connections.commit_each if is_one_statement else self._connections.transact
+        write(lambda connection: replace_all(connection, rows_by_table))
 
     def _wait(self, table: sa.Table, row: Row) -> None:
         self._waiting[table].append(row)
         self._waiting_rows += 1
-        if self._waiting_rows >= _BATCH or time.monotonic() - self._committed >= SECONDS:
+        if self._waiting_rows >= self._batch.rows or time.monotonic() - self._committed >= self._batch.seconds:
             self.commit()
 
     def _replace_at_once(self, table: sa.Table, row: Row) -> None:
@@ -214,7 +228,7 @@ class Store(ViewQueries):
         if len(statements) == 1:
             self._connections.commit_each(lambda connection: statements[0].execute(connection, row))
         else:
-            self._connections.transact(lambda connection: _execute_replacing(connection, table, [row]))
+            self._write({table: [row]})
 
     # Reading
 
@@ -371,11 +385,6 @@ class Store(ViewQueries):
             except sa.exc.IntegrityError:  # another process, or an earlier part of the run, took the number
                 numbers.update(self._read_terms(run))
         return known_number
-
-
-def _execute_replacing(connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
-    for statement in replacing(connection.dialect, table):
-        statement.execute_many(connection, rows)
 
 
 def _case_row(run: int, case: ExpectedCase) -> Row:
