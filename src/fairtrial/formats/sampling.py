@@ -14,6 +14,7 @@ from fairtrial.records.attempt import Recording
 
 COLUMNS = (PROBABILITY, "sampling_probability", "sampling.probability")
 """The columns that may hold the probability of the conversation of a row."""
+_COLUMNS = frozenset(COLUMNS)
 _PROBABILITIES = ("sampling.probability", "_dd.rule_psr", "_dd.agent_psr", "sentry.sample_rate")
 """Attributes with a probability: the first is common, then Datadog's two and Sentry's."""
 _INVERSE = "SampleRate"
@@ -27,7 +28,7 @@ _LONGEST_STATE = 4096
 
 def with_probability(recording: Recording, row: Any) -> Recording:
     """Return the recording of a row with the probability in the row, if it has one."""
-    if not isinstance(row, dict):
+    if not isinstance(row, dict) or _COLUMNS.isdisjoint(row):  # most rows
         return recording
     return _scale(recording, _first(row, COLUMNS))
 

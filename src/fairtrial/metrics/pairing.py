@@ -68,7 +68,7 @@ def missing_calls(incomplete: str, invocations: Sequence[Invocation]) -> str:
     """Return why calls and tokens may be missing in a recording, also inside tools, or an empty text if none is."""
     if incomplete:
         return f"calls and turns may be missing: {incomplete}"
-    inner = next(filter(None, (invocation.inner_incomplete for invocation in invocations)), "")
+    inner = next((reason for invocation in invocations if (reason := invocation.inner_incomplete)), "")
     return f"calls and tokens may be missing: {inner}" if inner else ""
 
 

@@ -40,9 +40,11 @@ class ToolOutage(NamedTuple):
 
 def tool_outages(trace: Trace) -> list[ToolOutage]:
     """Return the outages of tools in a conversation, except those after which the same tool answered."""
+    if not [
+        step for turn in trace.invocations for step in turn.steps or () if type(step) is ToolResult and step.is_error
+    ]:
+        return []  # most conversations
     results = [(index, step) for index, turn in enumerate(trace.invocations) for step in _results(turn)]
-    if not any(step.is_error for _, step in results):
-        return []
     last_answers = {step.name: place for place, (_, step) in enumerate(results) if not step.is_error}
     return [
         ToolOutage(index, step)
