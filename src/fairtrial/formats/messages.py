@@ -318,7 +318,7 @@ def _arguments(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
 
 def read_arguments(raw: Any) -> dict[str, Any]:
     """Return arguments from a JSON object or its text. Another value becomes the argument `arguments`."""
-    value = _object(raw)
+    value = raw if type(raw) is dict else _object(raw)
     return value if isinstance(value, dict) else {"arguments": value}
 
 

@@ -21,11 +21,12 @@ _READ_KEYS = frozenset(
 
 def note_unread_keys(messages: list[Any], at: Place, reading: Diagnostics) -> None:
     """Note an error for each key of messages that holds calls or messages and is not read."""
+    covers = _READ_KEYS.issuperset
     with suppress(TypeError):  # a message may be a number
-        if all(map(_READ_KEYS.issuperset, messages)):  # most messages have no other key
+        if all(map(covers, messages)):  # most messages have no other key
             return
     for i, message in enumerate(messages):
-        if type(message) is dict and "role" in message:
+        if type(message) is dict and "role" in message and not covers(message):
             note_held_contents(message, (at, i), reading)
 
 
