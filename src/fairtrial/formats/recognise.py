@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -210,6 +211,13 @@ def _binary(data: bytes, reading: Diagnostics) -> Loaded:
 
 
 def _table(rows: Iterable[Row], reading: Diagnostics) -> Loaded:
+    rows = iter(rows)
+    first = next(rows, None)
+    if first is not None:
+        rows = chain([first], rows)
+        if not reading.columns and message_rows.is_row(first[1]):
+            items = [row for _, row in rows]
+            return Loaded(reading.path, message_rows.KIND, recordings=message_rows.read_rows(items, reading))
     table = case_tables.read_table(rows, reading, strip_suffixes(reading.path))
     return Loaded(reading.path, case_tables.KIND, table.eval_set, table.recordings, columns=reading.columns)
 
