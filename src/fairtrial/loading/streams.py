@@ -27,6 +27,7 @@ from fairtrial.formats.values import BLOCK, NotStreamableError
 from fairtrial.loading.case_index import AttemptCounter, CaseIndex, IndexedCase
 from fairtrial.loading.cases import check_globs, matches
 from fairtrial.loading.found_files import FoundFile, can_read_again, check_name
+from fairtrial.loading.joined_batches import are_batches
 from fairtrial.loading.sources import (
     Source,
     as_source,
@@ -156,7 +157,7 @@ def scan_sources(
         return as_source(file, loaded, file_pass.sha256)
 
     sources = read_each(paths, scan, recorded=True)
-    if all(map(_can_stream, sources)):
+    if all(map(_can_stream, sources)) and not are_batches([source.loaded for source in sources]):
         for place, request in join.finish():
             index.add(place, request.case_id)
         return join.with_warning(sources), index
