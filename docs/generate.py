@@ -272,8 +272,10 @@ found in the current folder or in the nearest parent with one, up to the folder 
 - Secrets are set by [environment variables](environment-variables.md). A value that looks like a secret is refused.
 - `fairtrial check` checks the file and the files that it names.
 
-`record` takes the same options, `score` those of criteria, judges, limits and the store, and `gate` the claims and the
-store. Other commands take the store. Python and pytest do not read the file: their arguments decide."""
+`record` takes the same options, `score` the map and those of criteria, judges, limits and the store, `check` the map
+and `lenient`, and `gate` the claims and the store. Other commands take the store. A map of paths into JSON is of logs:
+eval sets, configurations and recordings of fairtrial are read without it. Python and pytest do not read the file: their
+arguments decide."""
 
 
 def _sections_of_options() -> dict[type, str]:

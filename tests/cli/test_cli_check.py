@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -199,3 +202,105 @@ def test_files_of_spans_and_log_records_are_also_checked_together() -> None:
         "✓ these 2 files together: OTLP spans, 1 recording, 1 invocation, 0 tool calls",
     ]
     assert done.code == 0
+
+
+LOG = {"request": {"messages": [{"role": "user", "content": "hi"}]}, "answer": {"text": "Hello."}}
+PATHS = "messages=request.messages,reply=answer.text"
+
+
+def test_a_map_is_saved_and_given_back() -> None:
+    """A map of paths is TOML, and a file where `--map` takes pairs."""
+    write("log.json", LOG)
+    assert fairtrial("check", "log.json", "--map", PATHS, "--save-map", "log.toml").code == 0
+    assert Path("log.toml").read_text() == 'messages = "request.messages"\nreply = "answer.text"\n'
+    assert fairtrial("check", "log.json", "--map", "log.toml").out.startswith("✓ log.json: mapped JSON, 1 recording")
+
+
+@pytest.mark.parametrize("column", ["질문, 또는 요청", 'a "b" = c', "tab\there", "del\x7f"])
+def test_the_map_of_a_table_is_saved(column: str) -> None:
+    """It holds the guessed columns, too. Their names may have any characters."""
+    write("a.jsonl", {column: "hi", "expected": "yo"})
+    Path("first.toml").write_text(f"input = {json.dumps(column)}".replace("\x7f", "\\u007f"), "utf-8")
+    fairtrial("check", "a.jsonl", "--map", "first.toml", "--save-map", "second.toml")
+    done = fairtrial("convert", "a.jsonl", "-o", "a.evalset.json", "--map", "second.toml")
+    assert done.code == 0, done.err
+    assert tomllib.loads(Path("second.toml").read_text("utf-8")) == {"input": column, "expected": "expected"}
+
+
+def test_files_without_one_map_save_none() -> None:
+    """An eval set has none, and two tables may have two."""
+    write("a.evalset.json", eval_set("one"))
+    Path("b.csv").write_text("question,expected\nhi,yo\n")
+    Path("c.csv").write_text("prompt,expected\nhi,yo\n")
+    assert "no file is a table, or read with --map" in fairtrial("check", "a.evalset.json", "--save-map", "m.toml").err
+    assert "the files have different maps" in fairtrial("check", "b.csv", "c.csv", "--save-map", "m.toml").err
+    assert not Path("m.toml").exists()
+
+
+@pytest.mark.parametrize(
+    "given", ['[map]\nmessages = "request.messages"\nreply = "answer.text"\n', 'map = "log.toml"\n']
+)
+@pytest.mark.parametrize("command", ["check", "score"])
+def test_the_map_of_the_project_counts(command: str, given: str) -> None:
+    """It is a table, or a file beside the project file."""
+    write("log.json", LOG)
+    Path("log.toml").write_text('messages = "request.messages"\nreply = "answer.text"\n')
+    Path("fairtrial.toml").write_text(given)
+    Path("inner").mkdir()
+    assert fairtrial(command, "log.json").code in (0, 3)
+    os.chdir("inner")
+    assert fairtrial(command, "../log.json").code in (0, 3)
+
+
+def test_the_map_of_the_project_is_of_logs() -> None:
+    """Eval sets, configurations and recordings of this package hold what their own keys say."""
+    write("a.evalset.json", eval_set("one"))
+    write("b.json", MATCH)
+    Path("log.toml").write_text('messages = "request.messages"\nreply = "answer.text"\n')
+    write("log.json", LOG)
+    fairtrial("convert", "log.json", "-o", "own.jsonl", "--map", "log.toml")
+    Path("fairtrial.toml").write_text('map = "log.toml"\n')
+    done = fairtrial("check", "a.evalset.json", "b.json", "own.jsonl")
+    assert [line.partition(": ")[2] for line in done.out.splitlines()] == [
+        "eval set, 1 case",
+        "EvalConfig, criteria: response_match_score",
+        "recordings, 1 recording, 1 invocation, 0 tool calls",
+    ]
+
+
+def test_check_is_lenient_if_the_project_is() -> None:
+    """A misspelt key is then a warning."""
+    write("a.evalset.json", {**eval_set("one"), "eval_set_idd": "x"})
+    assert fairtrial("check", "a.evalset.json").code == 2
+    Path("fairtrial.toml").write_text("lenient = true\n")
+    assert fairtrial("check", "a.evalset.json").code == 0
+
+
+def test_an_unreadable_project_is_named_beside_the_files() -> None:
+    """Its options would have counted."""
+    write("a.evalset.json", eval_set("one"))
+    Path("fairtrial.toml").write_text("map = 5\n")
+    done = fairtrial("check", "a.evalset.json")
+    assert (done.code, done.out.splitlines()[:2]) == (
+        2,
+        ["✗ fairtrial.toml: cannot be read", "    error: map: must be an object or a string, got 5"],
+    )
+    assert "✓ a.evalset.json" in done.out
+
+
+def test_a_map_file_holds_texts() -> None:
+    """A path is a text."""
+    write("log.json", LOG)
+    Path("m.toml").write_text("messages = 5\n")
+    done = fairtrial("check", "log.json", "--map", "m.toml")
+    assert (done.code, "m.toml: messages: must be a text" in done.err) == (2, True)
+
+
+def test_the_explanation_is_a_page() -> None:
+    """One page holds all files that can be explained, and none is overwritten."""
+    write("log.json", LOG["request"]["messages"])
+    write("b.json", LOG["request"])
+    assert fairtrial("check", "log.json", "b.json", "--html", "page.html").code == 0
+    page = Path("page.html").read_text()
+    assert page.count("<h2>") == 2
+    assert "is a file that this command reads" in fairtrial("check", "log.json", "--html", "log.json").err

@@ -119,7 +119,7 @@ def test_a_table_becomes_an_eval_set() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("question", "must be PART=COLUMN, each part once, such as input=question,reply=answer; got 'question'"),
+        ("question", "such as input=question,reply=answer, or a file of --save-map; got 'question'"),
         ("input=a,input=b", "each part once"),
         ("prompt=a", "'prompt' is not a part of a case; allowed are input, expected, expected_calls, reply, calls"),
         ("input=", "--map: input must name a column"),

@@ -108,6 +108,23 @@ def test_rows_of_messages_are_one_conversation_for_each_id() -> None:
     assert (found.kind, turns) == ("rows of messages", [("a", "hi", "yo"), ("b", "ho", "no")])
 
 
+def test_rows_of_messages_are_read_from_a_text_file() -> None:
+    """Its numbers are texts, and its empty cells are no values."""
+    table = (
+        "conversation_id,position,role,content,tool_calls\n"
+        'a,10,assistant,It left.,\na,9,tool,"{""ok"": 1}",\nb,1,user,ho,\n'
+        'a,1,user,Where is it?,\na,2,assistant,,"[{""id"": ""c"", ""type"": ""function"", ""function"": '
+        '{""name"": ""get"", ""arguments"": ""{}""}}]"\nb,2,assistant,no,\n'
+    )
+    first, second = load(table, "m.csv").recordings
+    (turn,) = first.trace.invocations
+    assert (first.case_id, turn.query, turn.reply, [call.name for call in turn.tool_calls]) == (
+        *("a", "Where is it?", "It left."),
+        ["get"],
+    )
+    assert [(turn.query, turn.reply) for turn in second.trace.invocations] == [("ho", "no")]
+
+
 def test_rows_of_messages_come_in_the_order_of_their_time() -> None:
     """A dump of a table has no order. Calls are JSON text there, and empty columns are null."""
     calls = json.dumps([{"id": "c", "type": "function", "function": {"name": "get", "arguments": "{}"}}])

@@ -110,6 +110,7 @@ def test_calls_beside_the_content_of_an_event_are_refused() -> None:
     """ADK ignores them, so that no call would be expected."""
     (problem,) = problems(events(function_calls=[CALL]))
     assert problem.startswith(f"{AT}/function_calls: is not a known key; the calls of an event stand in 'content'")
+    assert len(problems(events(functionCalls=[{"name": "refund"}]))) == 1
     assert load(events({"text": "hi"}, invocationIndex=0, actions={"stateDelta": {}})).eval_set is not None
 
 

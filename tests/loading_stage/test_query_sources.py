@@ -42,6 +42,19 @@ def test_every_row_of_a_query_is_a_conversation(url: str, sql: str) -> None:
     assert "chat messages, 200 recordings" in done.out
 
 
+def test_messages_name_the_database(url: str, tmp_path: Path) -> None:
+    """The file that holds the rows for a while is nothing that a user knows."""
+    rows = "SELECT id, messages FROM chats LIMIT 2"
+    done = command("check", "--sql", rows, "--from", url)
+    assert done.out.startswith(f"✓ {url}: chat messages, 2 recordings")
+    done = command("score", "--sql", "SELECT failed FROM chats", "--from", url)
+    assert f"fairtrial: {url}: /: is not in a format" in done.err
+    report = tmp_path / "report.json"
+    command("score", "--sql", rows, "--from", url, "--store", "none", "--json", report)
+    assert [path for path, _ in json.loads(report.read_text())["run"]["config"]["recordings"]] == [url]
+    assert "fairtrial-query-" not in report.read_text()
+
+
 @pytest.mark.long
 def test_a_data_set_is_scored_from_a_query(url: str, tmp_path: Path) -> None:
     """Each conversation is in the results."""

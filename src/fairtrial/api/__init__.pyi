@@ -54,7 +54,6 @@ from fairtrial.api.eval_sets.proposing import rules_config as rules_config
 from fairtrial.api.evaluation import evaluate as evaluate
 from fairtrial.api.evaluation import score as score
 from fairtrial.api.execution import execute as execute
-from fairtrial.api.explaining import Explanation as Explanation
 from fairtrial.api.explaining import explain as explain
 from fairtrial.api.failure_modes.chosen_mode import ChosenMode as ChosenMode
 from fairtrial.api.failure_modes.chosen_mode import choose_mode as choose_mode
@@ -109,7 +108,9 @@ from fairtrial.api.project_files import check_project as check_project
 from fairtrial.api.project_files import find_project as find_project
 from fairtrial.api.project_files import is_project_name as is_project_name
 from fairtrial.api.project_files import project_reference as project_reference
+from fairtrial.api.project_files import read_map as read_map
 from fairtrial.api.project_files import read_project as read_project
+from fairtrial.api.project_files import save_map as save_map
 from fairtrial.api.reporting import print_bisection as print_bisection
 from fairtrial.api.reporting import print_cases as print_cases
 from fairtrial.api.reporting import print_comparison as print_comparison
@@ -216,6 +217,8 @@ from fairtrial.reports.decisions.gate_report import gate_markdown as gate_markdo
 from fairtrial.reports.decisions.history_html import history_html as history_html
 from fairtrial.reports.decisions.markdown_comparison import comparison_markdown as comparison_markdown
 from fairtrial.reports.decisions.trust_report import encode_document as encode_document
+from fairtrial.reports.explanation_html import Explanation as Explanation
+from fairtrial.reports.explanation_html import explanation_html as explanation_html
 from fairtrial.reports.failures.failure_html import failures_html as failures_html
 from fairtrial.reports.failures.failure_markdown import changes_markdown as changes_markdown
 from fairtrial.reports.failures.failure_markdown import failures_markdown as failures_markdown

@@ -33,7 +33,8 @@ _PATTERNS = (*loading.RECORDED_NAMES, "*config.yaml", "*config.yml", "*.evalset.
 class Checked(Record, frozen=True):
     """One file: its format and the number of its cases, the problems that make it unusable, and warnings.
 
-    `holds` says whether it holds spans or only log records, which complete the spans of other files.
+    `holds` says whether it holds spans or only log records, which complete the spans of other files. `columns` is the
+    map of a table or of mapped JSON.
     """
 
     path: str
@@ -42,6 +43,7 @@ class Checked(Record, frozen=True):
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     holds: Literal["", "spans", "logs"] = ""
+    columns: Mapping[str, str] = NO_COLUMNS
 
 
 def check(paths: Sequence[str], *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> Iterator[Checked]:
@@ -128,7 +130,7 @@ def _ensure_valid(path: Path, *, lenient: bool, columns: Mapping[str, str], is_n
         kind = loaded.kind + (f" ({', '.join(dialects)})" if dialects else "")
         notes = tuple(note.removeprefix(f"{path}: ") for note in loaded.notes)
         holds: Literal["", "spans"] = "spans" if part.spans else ""
-        return Checked(str(path), f"{kind}, {_counts(loaded)}", tuple(problems), warnings, notes, holds)
+        return Checked(str(path), f"{kind}, {_counts(loaded)}", tuple(problems), warnings, notes, holds, loaded.columns)
     content = f"EvalConfig, criteria: {', '.join(criterion.name for criterion in loaded.config.criteria)}"
     with collecting(problems):
         criteria = loading.join_criteria(loaded.config, origin=str(path), lenient=lenient, allow_code=True)

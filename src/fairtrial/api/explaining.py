@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -15,8 +17,7 @@ from fairtrial.formats.conversation.options import DEFAULTS
 from fairtrial.formats.jsontext import decode_documents, decode_lines, decode_text, repaired
 from fairtrial.formats.known_keys import KNOWN_KEYS, KNOWN_NOTES, is_prose
 from fairtrial.formats.reading import NO_COLUMNS
-from fairtrial.records.record import Record
-from fairtrial.text.display import count
+from fairtrial.reports.explanation_html import ExplainedLeaf, Explanation
 from fairtrial.text.pointer import escape
 
 _MOST_CHARACTERS = 200
@@ -27,51 +28,23 @@ _NOT_READ = ("extra", "withheld", "beginning", "incomplete")
 """The fields of a record that hold what nobody reads, or that say why it is missing."""
 
 
-class ExplainedLeaf(Record, frozen=True):
-    """A leaf of a file: its JSON pointer, how it was read, and its value as text.
-
-    An unknown leaf `has_content` if it is a text of about four words or more.
-    """
-
-    place: str
-    status: Literal["used", "known", "unknown"]
-    text: str
-    has_content: bool = False
-
-
-class Explanation(Record, frozen=True):
-    """The leaves of a file in their order."""
-
-    path: str
-    leaves: tuple[ExplainedLeaf, ...]
-
-    @property
-    def summary(self) -> str:
-        """The number of leaves of each status."""
-        numbers = dict.fromkeys(("used", "known", "unknown"), 0)
-        for leaf in self.leaves:
-            numbers[leaf.status] += 1
-        content = sum(leaf.has_content for leaf in self.leaves)
-        shares = ", ".join(f"{number} {status}" for status, number in numbers.items())
-        return f"{count(len(self.leaves), 'value')}: {shares}" + (
-            f", {content} of them with content" if content else ""
-        )
-
-
-def explain(path: str | Path, columns: Mapping[str, str] = NO_COLUMNS) -> Explanation:
+def explain(path: str | Path, columns: Mapping[str, str] = NO_COLUMNS, *, lenient: bool = False) -> Explanation:
     """Return how each leaf of a JSON file is read. Raises FormatError, or UsageError if the file is not JSON.
 
     A leaf is used if its value stands in the recordings or the cases of the file, known if its key carries nothing for
-    scoring, and else unknown. `columns` are the paths of `--map`.
+    scoring, and else unknown. A part of a text counts as used if it has about four words, or if another leaf under the
+    same keys is used. `columns` are the paths of `--map`.
     """
     file = Path(path)
-    part, _ = loading.read_part(file, columns=columns, hashed=False)
+    part, _ = loading.read_part(file, lenient=lenient, columns=columns, hashed=False)
     loaded = loading.with_conversations([part], DEFAULTS)[0] if part.spans else part
     data = file.read_bytes()
     data = packed.unpacked(data, str(file)) if packed.packing_at(data) else data
-    texts = set(_texts(msgspec.to_builtins([list(loaded.recordings), loaded.eval_set])))
-    reader = _Leaves(texts)
-    return Explanation(str(path), tuple(reader.read(_values(data, str(file)), "")))
+    values = list(_leaves(_values(data, str(file)), (), is_known=False))
+    records = msgspec.to_builtins({"recordings": list(loaded.recordings), "eval_set": loaded.eval_set})
+    reasons = (recording.trace.incomplete for recording in loaded.recordings)
+    leaves = _Reading(records).explain(values)
+    return Explanation(str(path), tuple(leaves), loaded.kind, tuple(dict.fromkeys(filter(None, reasons))))
 
 
 def _values(data: bytes, path: str) -> Any:
@@ -84,48 +57,87 @@ def _values(data: bytes, path: str) -> Any:
         raise UsageError(f"{path}: only JSON and JSON lines can be explained") from error
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts and numbers in records, as text."""
+class _Leaf(NamedTuple):
+    """A leaf of a document: its place, its value as text, and whether a key on the way to it is known."""
+
+    keys: tuple[str | int, ...]
+    text: str
+    is_known: bool
+    is_text: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The keys without the numbers of items."""
+        return tuple(key for key in self.keys if isinstance(key, str))
+
+
+def _leaves(value: Any, keys: tuple[str | int, ...], *, is_known: bool) -> Iterator[_Leaf]:
+    """Yield the leaves of a document. JSON texts are opened."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        value = _decode(value)
     if isinstance(value, dict):
         for key, item in value.items():
-            if key not in _NOT_READ:
-                yield from _texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
-    elif value is not None and not isinstance(value, bool):
-        yield str(value)
+            yield from _leaves(item, (*keys, key), is_known=is_known or key in KNOWN_KEYS or key in KNOWN_NOTES)
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from _leaves(item, (*keys, i), is_known=is_known)
+    elif value is not None:
+        yield _Leaf(keys, str(value), is_known or isinstance(value, bool), isinstance(value, str))
 
 
-class _Leaves:
-    """Reads the leaves of a document. JSON texts are opened."""
+class _Reading:
+    """The texts and numbers in records, with their places."""
 
-    def __init__(self, texts: set[str]) -> None:
-        self._texts = texts
-        self._joined = "\n".join(texts)
+    def __init__(self, records: Any) -> None:
+        self._places: dict[str, deque[str]] = {}
+        self._note(records, "")
+        self._ends: list[int] = []
+        self._texts: list[str] = []
+        end = 0
+        for text in self._places:
+            end += len(text) + 1
+            self._ends.append(end)
+            self._texts.append(text)
+        self._joined = "\n".join(self._texts)
 
-    def read(self, value: Any, place: str, *, is_known: bool = False) -> Iterator[ExplainedLeaf]:
-        """Yield the leaves of a value."""
-        if isinstance(value, str) and value[:1] in ("{", "["):
-            value = _decode(value)
+    def _note(self, value: Any, place: str) -> None:
         if isinstance(value, dict):
             for key, item in value.items():
-                has_known_key = is_known or key in KNOWN_KEYS or key in KNOWN_NOTES
-                yield from self.read(item, f"{place}/{escape(key)}", is_known=has_known_key)
-        elif isinstance(value, list):
+                if key not in _NOT_READ:
+                    self._note(item, f"{place}/{escape(str(key))}")
+        elif isinstance(value, list | tuple):
             for i, item in enumerate(value):
-                yield from self.read(item, f"{place}/{i}", is_known=is_known)
-        elif value is not None:
-            yield self._leaf(value, place, is_known=is_known)
+                self._note(item, f"{place}/{i}")
+        elif value is not None and not isinstance(value, bool):
+            self._places.setdefault(str(value), deque()).append(place)
 
-    def _leaf(self, value: Any, place: str, *, is_known: bool) -> ExplainedLeaf:
-        text = str(value)
-        if text in self._texts or (len(text) >= _LEAST_PART and text.strip() in self._joined):
-            return ExplainedLeaf(place, "used", text[:_MOST_CHARACTERS])
-        if is_known or isinstance(value, bool):
-            return ExplainedLeaf(place, "known", text[:_MOST_CHARACTERS])
-        has_content = isinstance(value, str) and is_prose(text)
-        return ExplainedLeaf(place, "unknown", text[:_MOST_CHARACTERS], has_content)
+    def explain(self, leaves: Sequence[_Leaf]) -> Iterator[ExplainedLeaf]:
+        """Yield the leaves with their status."""
+        places = [self._place(leaf.text) or self._place_of_prose(leaf.text) for leaf in leaves]
+        used_names = {leaf.names for leaf, place in zip(leaves, places, strict=True) if place}
+        for leaf, own_place in zip(leaves, places, strict=True):
+            place = own_place or (self._place_of_part(leaf.text) if leaf.names in used_names else "")
+            status: Literal["used", "known", "unknown"]
+            status = "used" if place else "known" if leaf.is_known else "unknown"
+            has_content = status == "unknown" and leaf.is_text and is_prose(leaf.text)
+            at = "".join(f"/{escape(str(key))}" for key in leaf.keys)
+            yield ExplainedLeaf(at, status, leaf.text[:_MOST_CHARACTERS], has_content, place)
+
+    def _place(self, text: str) -> str:
+        """Return where a text stands. If it stands at several places, each is returned in turn."""
+        places = self._places.get(text)
+        if places is None:
+            return ""
+        return places.popleft() if len(places) > 1 else places[0]
+
+    def _place_of_prose(self, text: str) -> str:
+        return self._place_of_part(text) if is_prose(text) else ""
+
+    def _place_of_part(self, text: str) -> str:
+        """Return where a text stands that contains this one."""
+        bare = text.strip()
+        start = self._joined.find(bare) if len(bare) >= _LEAST_PART else -1
+        return self._places[self._texts[bisect_right(self._ends, start)]][0] if start >= 0 else ""
 
 
 def _decode(text: str) -> Any:

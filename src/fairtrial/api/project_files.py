@@ -17,7 +17,7 @@ from fairtrial.config.reference import option_table
 from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError, FormatError, nearest
 from fairtrial.formats.adk import config_file
-from fairtrial.formats.toml_text import project_table
+from fairtrial.formats.toml_text import decode, encode_texts, project_table
 from fairtrial.records.gate import Claim
 from fairtrial.records.record import Json
 from fairtrial.store import DEFAULT_URL
@@ -106,6 +106,8 @@ def read_project(path: Path, keys: Sequence[ProjectKey], profile: str | None = N
     folder = os.path.relpath(path.parent)
     if folder != ".":
         values.setdefault("store", DEFAULT_URL)
+    if isinstance(values.get("map"), str):
+        values["map"] = (values["map"],)
     arguments = {key.parameter: _place_value(values[key.name], key, folder) for key in keys if key.name in values}
     return Project(path, arguments, claims, tuple(by_profile))
 
@@ -122,6 +124,25 @@ def check_project(path: Path, keys: Sequence[ProjectKey]) -> list[Checked]:
     checks = [Checked(str(path), f"project file, {len(project.values)} options{profiles}")]
     has_criteria = "criteria" in (_table_in(path) or {})
     return [*checks, *check([str(path)])] if has_criteria else checks
+
+
+def read_map(path: Path) -> dict[str, str]:
+    """Return the columns or paths in a file of `save_map`, by their parts. Raises FormatError."""
+    try:
+        raw = decode(path.read_bytes(), str(path))
+    except OSError as error:
+        raise FormatError(str(path), [error.strerror or str(error)]) from None
+    if wrong := [name for name, value in raw.items() if not isinstance(value, str)]:
+        raise FormatError(str(path), [f"{name}: must be a text, a column or a path" for name in wrong])
+    return dict(raw)
+
+
+def save_map(path: Path, columns: Mapping[str, str]) -> None:
+    """Write columns or paths by their parts as TOML, which is also a table `map` of a project file."""
+    try:
+        path.write_text(encode_texts(columns), "utf-8")
+    except (OSError, UnicodeEncodeError) as error:
+        raise FormatError(str(path), [f"cannot be written: {error}"]) from None
 
 
 def project_reference(keys: Sequence[ProjectKey]) -> str:

@@ -22,11 +22,31 @@ _WIDTH = re.compile("[1-9][0-9]{1,3}")
 _TRAILING_SPACES = re.compile(r" +(?=\n|$)")
 
 
+_SOURCES: dict[str, str] = {}
+"""The sources of temporary files, by the paths of the files."""
+
+
 def echo(text: str, *, err: bool = False) -> None:
     """Print a line of this package in the language of the terminal. Names and values in it stay as they are."""
     from fairtrial.text.translated_lines import say_sentence
 
-    click.echo(say_sentence(text), err=err)
+    click.echo(say_sentence(name_sources(text)), err=err)
+
+
+def add_source(path: str, source: str) -> None:
+    """Name a source wherever the path of its temporary file would be printed."""
+    _SOURCES[path] = source
+
+
+def name_sources(value: Any) -> Any:
+    """Return a text, or a JSON value with texts, in which sources stand for the paths of their temporary files."""
+    if isinstance(value, str):
+        for path, source in _SOURCES.items():
+            value = value.replace(path, source)
+        return value
+    if isinstance(value, dict):
+        return {key: name_sources(item) for key, item in value.items()}
+    return type(value)(map(name_sources, value)) if isinstance(value, list | tuple) else value
 
 
 @cache

@@ -15,7 +15,7 @@ from fairtrial.cli.options.dataset_flags import dataset_options, read_dataset, r
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import judge_options, make_judges
 from fairtrial.cli.options.project_flags import project_options
-from fairtrial.cli.options.query_flags import needs_files, query_options
+from fairtrial.cli.options.query_flags import name_rows, needs_files, query_options
 from fairtrial.cli.options.trace_flags import collect_traces, trace_options
 from fairtrial.cli.output import Common, common_options, run_and_report, stdout_as_stderr
 
@@ -110,7 +110,7 @@ def score(
             common.read_options(columns, match=match, traces=collect_traces(options), max_incomplete=max_incomplete),
             api.RunOptions(concurrency=common.concurrency, jobs=jobs, judges=make_judges(options)),
         )
-    plan = common.choose(plan)
+    plan = common.choose(name_rows(plan))
     return run_and_report(
         plan, common.store, common.output, environment_files=environment_files, reuse=options["reuse"]
     )

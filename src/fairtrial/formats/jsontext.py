@@ -67,7 +67,10 @@ def decode_text(text: str) -> Any:
     Raises ValueError also for JSON that is nested deeper than anyone writes. Whoever compares or copies such a value
     needs more stack than there is.
     """
-    value = decode(text.encode())
+    try:
+        value = _DECODER.decode(text)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
     if text.count("{") + text.count("[") > MOST_DEPTH and is_too_deep(value):
         raise ValueError(_TOO_DEEP)
     return value

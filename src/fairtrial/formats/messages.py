@@ -34,6 +34,8 @@ ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _PARTS = ("text", "refusal", "image_url", "input_audio", "file", "thinking")
 """The types of parts. `thinking` is Mistral's, which otherwise writes messages as OpenAI does."""
 _Step = TypeVar("_Step", Message, ToolCall, ToolResult)
+_ONLY_TEXT = 2
+_OPENING = ("{", "[")
 _NO_BEGINNING = "the messages begin with steps of the agent, so that the message of the user may be missing"
 _TAU_STOP = "###STOP###"
 _TAU_REWARD = "part of the reward"
@@ -119,11 +121,12 @@ def trace(
             elif not user:
                 opening, steps = tuple(step for step in steps if isinstance(step, Message)), []
             user.append(_user_message(message, text, place, reading))
+        elif _is_only_text(message) and role == "assistant":
+            steps.append(Message(text))
         else:
             own_steps = steps_in(message, role, text, place, reading, names)
             steps += own_steps if is_plain(message) else _account_steps(message, own_steps, place, reading)
-    if user or steps:
-        invocations.append(_invocation(user or [beginning(texts)], steps))
+    invocations += [_invocation(user or [beginning(texts)], steps)] if user or steps else []
     agent = AgentDetails("assistant", "\n".join(texts), declarations)
     if invocations and (texts or declarations):
         invocations[0] = msgspec.structs.replace(invocations[0], about=About((agent,)))
@@ -136,11 +139,18 @@ def beginning(instructions: list[str]) -> Message:
 
 
 def _user_message(message: dict[str, Any], text: str, at: Place, reading: Diagnostics) -> Message:
+    if _is_only_text(message):
+        return Message(text)
     own = _with_gap(Message(text, parts=read_media(message.get("content"))), message)
     if is_plain(message):
         return own
     entries = account(message, [UserMessage(own)], at, reading)
     return next((entry.message for entry in entries if isinstance(entry, UserMessage)), own)
+
+
+def _is_only_text(message: dict[str, Any]) -> bool:
+    """Whether a message holds nothing but its role and a text, as most do."""
+    return len(message) == _ONLY_TEXT and type(message.get("content")) is str
 
 
 def _account_steps(message: dict[str, Any], steps: list[Step], at: Place, reading: Diagnostics) -> list[Step]:
@@ -308,7 +318,7 @@ def _arguments(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
 
 def read_arguments(raw: Any) -> dict[str, Any]:
     """Return arguments from a JSON object or its text. Another value becomes the argument `arguments`."""
-    value = _object(raw)
+    value = raw if type(raw) is dict else _object(raw)
     return value if isinstance(value, dict) else {"arguments": value}
 
 
@@ -323,11 +333,12 @@ def _object(raw: Any) -> Any:
 
 def read_response(text: str) -> Any:
     """Return the answer of a tool: a decoded JSON object or array, or the text if it is not JSON."""
+    if text[:1] not in _OPENING and text.lstrip()[:1] not in _OPENING:  # most texts are no JSON
+        return text
     try:
-        value = decode_text(text)
+        return decode_text(text)
     except ValueError:
         return text
-    return value if isinstance(value, dict | list) else text
 
 
 def is_tau(value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -30,6 +31,7 @@ from fairtrial.formats.eval_set_files import (
 from fairtrial.formats.garbage import paused_collector
 from fairtrial.formats.items import (
     CHATS,
+    OWN,
     ItemFormat,
     is_chat,
     is_old_turn,
@@ -59,6 +61,13 @@ from fairtrial.records.record import Record
 
 _BY_HAND = (EVAL_SET, DATASET, "test file (old list form)", "eval set (old list form)", "scenarios", "EvalConfig")
 """Kinds of files that people write. A duplicate key is a mistake in them."""
+_OWN_KEYS = frozenset(
+    (
+        *("eval_cases", "evalCases", "eval_case_results", "evalCaseResults"),
+        *("criteria", "custom_metrics", "customMetrics"),
+    )
+)
+"""The keys of eval sets, of their results and of configurations."""
 
 
 class Loaded(Record, frozen=True):
@@ -67,7 +76,8 @@ class Loaded(Record, frozen=True):
     A file of `spans` has no recordings of its own: the spans of several files are one body of data, and a file of log
     records completes the spans of another. `formats.conversation` makes the recordings. The recordings in the spans of
     large files stay on disk.
-    `branches` are recordings of the abandoned branches of a session. `notes` say how a table was read.
+    `branches` are recordings of the abandoned branches of a session. `notes` say how a table was read. `columns` is the
+    map of a table or of mapped JSON: those that the user named, and those that were guessed.
     """
 
     path: str
@@ -79,6 +89,7 @@ class Loaded(Record, frozen=True):
     spans: tuple[SpanItem, ...] | LargeFile = ()
     branches: tuple[Recording, ...] = ()
     notes: tuple[str, ...] = ()
+    columns: Mapping[str, str] = NO_COLUMNS
 
 
 def read(
@@ -200,8 +211,15 @@ def _binary(data: bytes, reading: Diagnostics) -> Loaded:
 
 
 def _table(rows: Iterable[Row], reading: Diagnostics) -> Loaded:
+    rows = iter(rows)
+    first = next(rows, None)
+    if first is not None:
+        rows = chain([first], rows)
+        if not reading.columns and message_rows.is_row(first[1]):
+            items = [row for _, row in rows]
+            return Loaded(reading.path, message_rows.KIND, recordings=message_rows.read_rows(items, reading))
     table = case_tables.read_table(rows, reading, strip_suffixes(reading.path))
-    return Loaded(reading.path, case_tables.KIND, table.eval_set, table.recordings)
+    return Loaded(reading.path, case_tables.KIND, table.eval_set, table.recordings, columns=reading.columns)
 
 
 def _log(log: agent_logs.AgentLog, reading: Diagnostics) -> Loaded:
@@ -211,9 +229,8 @@ def _log(log: agent_logs.AgentLog, reading: Diagnostics) -> Loaded:
 def _document(top: Any, reading: Diagnostics, *, are_lines: bool = False) -> Loaded:
     """Return the content of a document. `are_lines` says that a list was written as JSON lines."""
     stem = strip_suffixes(reading.path)
-    if is_mapping(reading.columns):
-        values = [_whole(item) for item in top] if isinstance(top, list) else [_whole(top)]
-        return Loaded(reading.path, mapping.KIND, recordings=mapping.read_mapped(values, reading, stem))
+    if is_mapping(reading.columns) and not _has_own_format(top):
+        return _map_document(top, reading, stem)
     if isinstance(top, dict):
         item_format = own_or_reasoning(top)
         return _items([top], item_format, reading, alone=True) if item_format else _object(top, reading, stem)
@@ -226,6 +243,21 @@ def _document(top: Any, reading: Diagnostics, *, are_lines: bool = False) -> Loa
         reading.warnings += inner.warnings
         return inner
     raise OtherContentError(reading.path, [nearest_format.problem(top)])
+
+
+def _has_own_format(top: Any) -> bool:
+    """Whether a document is written by this package or for it, so that the paths of a log do not apply to it."""
+    if isinstance(top, list):
+        return bool(top) and own_or_reasoning(decode_member(top[0])) is OWN
+    return isinstance(top, dict) and (not _OWN_KEYS.isdisjoint(top) or own_or_reasoning(top) is OWN)
+
+
+def _map_document(top: Any, reading: Diagnostics, stem: str) -> Loaded:
+    """Return the conversations at the paths of `--map`."""
+    values = [_whole(item) for item in top] if isinstance(top, list) else [_whole(top)]
+    return Loaded(
+        reading.path, mapping.KIND, recordings=mapping.read_mapped(values, reading, stem), columns=reading.columns
+    )
 
 
 def _items(values: list[Any], item_format: ItemFormat, reading: Diagnostics, *, alone: bool = False) -> Loaded:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -31,3 +33,13 @@ def project_table(data: bytes, path: str) -> dict[str, Any] | None:
     else:
         table = None
     return table if isinstance(table, dict) else None
+
+
+def encode_texts(values: Mapping[str, str]) -> str:
+    """Return a TOML document of texts by their names, which are bare keys."""
+    return "".join(f"{name} = {_quote(value)}\n" for name, value in values.items())
+
+
+def _quote(text: str) -> str:
+    """Return a basic string. It is a string of JSON but for the character DEL, which TOML escapes."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

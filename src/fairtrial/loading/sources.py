@@ -22,6 +22,7 @@ from fairtrial.formats.spans.large_files import large_file
 from fairtrial.loading.folders import with_agents
 from fairtrial.loading.found_files import FoundFile, can_read_again, check_name, find_files, name_some
 from fairtrial.loading.input_streams import large_eval_set, read_stream
+from fairtrial.loading.joined_batches import are_batches, with_joined_batches
 from fairtrial.loading.skill_folders import read_suite
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.spooled_recordings import SpooledRecordings
@@ -123,6 +124,9 @@ def join_spans(sources: list[Source], traces: TraceOptions) -> list[Source]:
 
     The abandoned branches of sessions are recordings only if `traces` says so.
     """
+    if are_batches([source.loaded for source in sources]):
+        files = with_joined_batches([source.loaded for source in sources])
+        sources = [replace(source, loaded=loaded) for source, loaded in zip(sources, files, strict=True)]
     if traces.join == "history":
         sources = _with_joined_requests(sources)
     if traces.branches == "all":

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats import columnar_rows, packed
 from fairtrial.formats.benchmarks import inspect_logs
+from fairtrial.formats.chats import message_rows
 from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
 from fairtrial.formats.conversation.options import DEFAULTS, Join, TraceOptions
 from fairtrial.formats.datasets import case_tables, delimited_rows
@@ -26,6 +27,7 @@ from fairtrial.formats.values import BLOCK, NotStreamableError
 from fairtrial.loading.case_index import AttemptCounter, CaseIndex, IndexedCase
 from fairtrial.loading.cases import check_globs, matches
 from fairtrial.loading.found_files import FoundFile, can_read_again, check_name
+from fairtrial.loading.joined_batches import are_batches
 from fairtrial.loading.sources import (
     Source,
     as_source,
@@ -95,6 +97,11 @@ class FilePass:
             return iter_value_recordings(columnar_rows.iter_rows(self.path, path), reading)
         if delimited_rows.is_named_so(path) and not packed.packing_at(start):
             rows = delimited_rows.yield_rows(self._blocks(hashed), reading)
+            first = next(rows, None)
+            if first is not None:
+                if not reading.columns and message_rows.is_row(first[1]):
+                    raise NotStreamableError  # the rows of a conversation may stand anywhere
+                rows = chain([first], rows)
             return case_tables.iter_table_recordings(rows, reading, strip_suffixes(path))
         return iter_recordings(self._blocks(hashed), reading)
 
@@ -150,7 +157,7 @@ def scan_sources(
         return as_source(file, loaded, file_pass.sha256)
 
     sources = read_each(paths, scan, recorded=True)
-    if all(map(_can_stream, sources)):
+    if all(map(_can_stream, sources)) and not are_batches([source.loaded for source in sources]):
         for place, request in join.finish():
             index.add(place, request.case_id)
         return join.with_warning(sources), index

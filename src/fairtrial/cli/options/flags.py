@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -53,26 +54,43 @@ def _read_attempts(ctx: click.Context, option: click.Parameter, values: tuple[st
 
 
 def _read_columns(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    """Return the values `input=question,reply=answer` of an option as columns by the parts of a case."""
+    """Return the values `input=question,reply=answer` of an option as columns by the parts of a case.
+
+    A value without `=` is a file of `check --save-map`.
+    """
     columns: dict[str, str] = {}
-    for value in (pair for text in values for pair in text.split(",")):
-        part, equals, column = value.partition("=")
-        if not equals or part.strip() in columns:
-            problem = f"must be PART=COLUMN, each part once, such as input=question,reply=answer; got {value!r}"
-            raise click.BadParameter(problem, ctx=ctx, param=option)
-        columns[part.strip()] = column.strip()
+    for text in values:
+        for part, column in _pairs(ctx, option, text):
+            if part in columns:
+                problem = f"must name each part once, such as input=question,reply=answer; got {part} twice"
+                raise click.BadParameter(problem, ctx=ctx, param=option)
+            columns[part] = column
     return columns
+
+
+def _pairs(ctx: click.Context, option: click.Parameter, text: str) -> list[tuple[str, str]]:
+    """Return the parts and columns in one value of the option."""
+    if "=" not in text and Path(text).is_file():
+        from fairtrial.api import read_map
+
+        return list(read_map(Path(text)).items())
+    pairs = [value.partition("=") for value in text.split(",")]
+    if wrong := [part for part, equals, _ in pairs if not equals]:
+        problem = f"must be PART=COLUMN, such as input=question,reply=answer, or a file of --save-map; got {wrong[0]!r}"
+        raise click.BadParameter(problem, ctx=ctx, param=option)
+    return [(part.strip(), column.strip()) for part, _, column in pairs]
 
 
 columns = click.option(
     "--map",
     "columns",
     multiple=True,
-    metavar="PART=COLUMN,…",
+    metavar="PART=COLUMN,…|FILE",
     callback=_read_columns,
     help="Columns of a table: input=question,reply=answer. Parts: input, expected, expected_calls, reply, "
     "calls, context, id. Others are guessed. For any other JSON, JSONPath of the parts messages, user, calls, reply, "
-    "conversation, id: messages=request.messages,reply=response.text.",
+    "conversation, id: messages=request.messages,reply=response.text. "
+    "FILE holds these pairs; check --save-map writes it.",
 )
 attempts = click.option(
     "--attempts",

@@ -10,8 +10,9 @@ import click
 
 from fairtrial import api
 from fairtrial.cli.headed_command import find_heading, under
+from fairtrial.errors import ConfigError, FormatError
 
-_META = "fairtrial.project"
+_META, _UNREADABLE = "fairtrial.project", "fairtrial.unreadable_project"
 _TABLES = {"Judge": "judge", "Calls of models": "judge", "Limits": "limits", "Reports": "reports", "Claims": "gate"}
 """The tables of the file by the headings of options. Other options stand at its top."""
 _NAMES = {"evalset": "eval_sets"}
@@ -23,13 +24,16 @@ _ON_COMMAND_LINE = frozenset(
 )
 """Decisions about one run, and claims, which are a list in the file."""
 _HEADINGS = {
-    "score": ("Criteria", "Judge", "Calls of models", "Limits", "Store"),
+    "score": ("columns", "Criteria", "Judge", "Calls of models", "Limits", "Store"),
+    "check": ("columns", "lenient"),
     "gate": ("Store", "Claims"),
 }
-"""The headings whose options a command takes from the file. Other commands take all."""
+"""The options that a command takes from the file: headings, or names of parameters. Other commands take all."""
 _OF_RUNS = ("Limits", "Reports", "Store", "Claims")
 """The headings that count for a run that is resumed. The store holds the rest."""
 _PATHS = ("FILE", "DIR")
+_FILES = ("evalset", "columns")
+"""Parameters whose values are files, beside those whose metavar says so."""
 
 
 def project_keys() -> tuple[api.ProjectKey, ...]:
@@ -55,6 +59,12 @@ def project_claims() -> tuple[Any, ...]:
     return () if project is None else project.claims
 
 
+def unreadable_project() -> Path | None:
+    """Return the project file if its options cannot be read. Only `check` goes on then, and names the problems."""
+    path: Path | None = click.get_current_context().meta.get(_UNREADABLE)
+    return path
+
+
 def project_store() -> str:
     """Return the store of the project file, or the default."""
     path = api.find_project(Path.cwd())
@@ -72,14 +82,23 @@ def _read_project(ctx: click.Context, option: click.Parameter, profile: str | No
             problem = "needs a project file: fairtrial.toml, or tool.fairtrial in pyproject.toml"
             raise click.BadParameter(problem, ctx, option)
         return
-    project = api.read_project(path, project_keys(), profile)
+    try:
+        project = api.read_project(path, project_keys(), profile)
+    except (ConfigError, FormatError):
+        if ctx.info_name != "check":
+            raise
+        # Its problems are among those that `check` reports.
+        ctx.meta[_UNREADABLE] = path
+        return
     ctx.meta[_META] = project
     headings = _HEADINGS.get(ctx.info_name or "")
     if isinstance(ctx.params.get("resume"), str):
         headings = _OF_RUNS
     heading_of_option = _headings()
     ctx.default_map = {
-        name: value for name, value in project.values.items() if headings is None or heading_of_option[name] in headings
+        name: value
+        for name, value in project.values.items()
+        if headings is None or name in headings or heading_of_option[name] in headings
     }
 
 
@@ -115,7 +134,7 @@ def _key(param: click.Parameter) -> api.ProjectKey:
     text = (getattr(param, "help", None) or "The eval sets: files or folders.").partition("  [")[0]
     annotation: Any = Annotated[_kind(param), Meta(description=text.replace(" Repeatable.", ""))]
     metavar = param.metavar or ""
-    return api.ProjectKey(table, api.Option(spelling, annotation, None), name, metavar in _PATHS or name == "evalset")
+    return api.ProjectKey(table, api.Option(spelling, annotation, None), name, metavar in _PATHS or name in _FILES)
 
 
 def _kind(param: click.Parameter) -> Any:
@@ -142,7 +161,7 @@ def _kind_of_several(param: click.Parameter) -> Any:
     if metavar == "NAME=X":
         return dict[str, float]
     if "=" in metavar:
-        return dict[str, str]
+        return dict[str, str] | str if "|FILE" in metavar else dict[str, str]
     return Annotated[tuple[str, ...], api.Prepared(_as_texts, "one of them alone")]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import shutil
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 import click
 
 from fairtrial import api
-from fairtrial.cli.console import echo
+from fairtrial.cli.console import add_source, echo, name_sources
 from fairtrial.cli.headed_command import under
 from fairtrial.errors import UsageError
 
@@ -98,6 +99,14 @@ def needs_files(files: tuple[str, ...], name: str) -> None:
         raise click.UsageError(f"needs {name}, or --sql with --from")
 
 
+def name_rows(plan: api.Plan) -> api.Plan:
+    """Return a plan that names the query's database, and not the temporary file with its rows."""
+    from msgspec.structs import replace
+
+    info = replace(plan.info, config=name_sources(plan.info.config))
+    return dataclasses.replace(plan, info=info, warnings=name_sources(plan.warnings), notes=name_sources(plan.notes))
+
+
 def _refuse_without_sql(conditions: dict[str, str]) -> None:
     context = click.get_current_context()
     given = [name for name in conditions if conditions[name]]
@@ -124,6 +133,8 @@ def _fetch(sql: str, url: str | None, conditions: dict[str, str], options: dict[
     rows, population = api.count_fetched(path)
     from fairtrial.text.display import count
 
+    if "out" not in options or options["out"] is None:
+        add_source(str(path), api.without_credentials(url))
     of_population = f", a sample of {population:,} conversations" if population else ""
     echo(f"{count(rows, 'row')} of {api.without_credentials(url)}{of_population}", err=True)
     return str(path)

@@ -40,6 +40,8 @@ _PART = spellings(
     "tool_call",
     "tool_response",
 )
+_CALL_KEYS = frozenset(("calls", *spellings("function_calls", "function_call", "tool_calls", "tool_call", "tool_uses")))
+"""Keys of others for the calls of an event."""
 _CALL_FORM = "; the calls of an event stand in 'content': {'parts': [{'function_call': {'name', 'args'}}]}"
 _SERVER_CALL = spellings("id", "tool_type", "args")
 _SERVER_RESPONSE = spellings("id", "tool_type", "response")
@@ -309,7 +311,7 @@ def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step],
     """Return an event, its steps, and the tokens of its model call if the event is a model call."""
     fields, unknown = reading.fields(raw, _EVENT, at, open_ended=True)
     for key, value in (unknown or {}).items():
-        if isinstance(value, list | dict) and holds_calls(value, depth=1):
+        if isinstance(value, list | dict) and ((value and key in _CALL_KEYS) or holds_calls(value, depth=1)):
             reading.unknown(at, key, _EVENT.values(), form=_CALL_FORM)
     author = shared(reading.required(fields, "author", at))
     extra = {key: value for key, value in unknown.items() if value is not None} if unknown else {}

@@ -163,7 +163,7 @@ def input_entries(steps: Sequence[Step], *, is_instruction: bool) -> list[Entry]
 
 def join_texts(steps: Sequence[Step]) -> list[Step]:
     """Return steps with texts that follow one another joined. A provider splits a text, for example at citations."""
-    if [type(step) for step in steps].count(Message) < 2:  # most messages
+    if len(steps) < 2 or [type(step) for step in steps].count(Message) < 2:  # most messages
         return [step for step in steps if type(step) is not Message or step.text or step.parts]
     joined: list[Step] = []
     for _, group in groupby(steps, key=lambda step: type(step) is Message):

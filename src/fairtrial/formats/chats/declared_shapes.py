@@ -42,24 +42,18 @@ class Shape:
         self._leaves = dict(leaves or {})
         self._one_of = tuple(frozenset(group.split()) for group in one_of)
         self._required = frozenset(key for key, leaf in self._leaves.items() if leaf.is_required)
-        self._plans: dict[tuple[str, ...], _Plan | Literal[False]] = {}
+        self.plans: dict[tuple[str, ...], _Plan | Literal[False]] = {}
+        """The plans of `make_plan`, by the keys of an object."""
 
     def covers(self, value: dict[str, Any]) -> bool:
         """Whether the reader uses each leaf of an object."""
         keys = tuple(value)
-        plan = self._plans.get(keys)
+        plan = self.plans.get(keys)
         if plan is None:
-            plan = self._plan(keys)
-        if plan is False:
-            return False
-        for key, tests in plan:
-            inner = value[key]
-            test = tests.get(type(inner), _is_refused)
-            if test is not None and not test(inner):
-                return False
-        return True
+            plan = self.make_plan(keys)
+        return plan is not False and _meets(value, plan)
 
-    def _plan(self, keys: tuple[str, ...]) -> _Plan | Literal[False]:
+    def make_plan(self, keys: tuple[str, ...]) -> _Plan | Literal[False]:
         """Return the leaves that an object with some keys must have, or False if it lacks a key or has another."""
         plan: _Plan | Literal[False] = False
         beside = set(keys) - self._leaves.keys()
@@ -67,9 +61,19 @@ class Shape:
         if is_single and KNOWN_KEYS.issuperset(beside) and self._required.issubset(keys):
             leaves = ((key, self._leaves[key].types) for key in keys if key in self._leaves)
             plan = tuple((key, types) for key, types in leaves if types)
-        if len(self._plans) < _MOST_PLANS:
-            self._plans[keys] = plan
+        if len(self.plans) < _MOST_PLANS:
+            self.plans[keys] = plan
         return plan
+
+
+def _meets(value: dict[str, Any], plan: _Plan) -> bool:
+    """Whether the leaves of an object are as a plan says."""
+    for key, tests in plan:
+        inner = value[key]
+        test = tests.get(type(inner), _is_refused)
+        if test is not None and not test(inner):
+            return False
+    return True
 
 
 NO_SHAPES: Mapping[str, Shape] = MappingProxyType({})
@@ -91,19 +95,28 @@ class Shapes(NamedTuple):
 
     def cover_all(self, values: Iterable[Any]) -> bool:
         """Whether a reader uses each leaf of some objects."""
-        key, shapes = self.key, self.shapes
+        type_key, shapes = self.key, self.shapes
         for value in values:
-            kind = value.get(key, "") if type(value) is dict else None
+            kind = value.get(type_key, "") if type(value) is dict else None
             if type(kind) is not str:
                 return False
             shape = shapes.get(kind) or self._beginning(kind)
-            if shape is None or not shape.covers(value):
+            if shape is None:
+                return False
+            # A file may hold very many values, so that nothing is called for most of them.
+            keys = tuple(value)
+            plan = shape.plans.get(keys)
+            if plan is None:
+                plan = shape.make_plan(keys)
+            if plan is False or not _meets(value, plan):
                 return False
         return True
 
     def _beginning(self, kind: str) -> Shape | None:
-        starts = (start for start in self.beginnings if kind.startswith(start) and kind != start)
-        return self.beginnings.get(next(starts, ""))
+        for start, shape in self.beginnings.items():
+            if kind.startswith(start) and kind != start:
+                return shape
+        return None
 
 
 def inside(shapes: Shapes | Shape) -> Leaf:

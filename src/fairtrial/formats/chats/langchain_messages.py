@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fairtrial.formats.chats.assembly import (
@@ -89,15 +90,18 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     role = _TYPES[kind]
     if role == "tool":
         return [_result(fields)]
-    steps = join_texts(_content(fields.get("content"), (at, "content"), reading))
+    content = fields.get("content")
+    steps: Sequence[Step]
+    if type(content) is str:
+        steps = [Message(content)] if content else []
+    else:
+        steps = join_texts(_content(content, (at, "content"), reading))
     if role == "assistant":
         return [*steps, *_calls(fields, at, reading), *_usage(fields)]
     return input_entries(steps, is_instruction=role == "system") if role else []
 
 
 def _content(content: Any, at: Place, reading: Diagnostics) -> list[Step]:
-    if isinstance(content, str):
-        return [Message(content)]
     steps: list[Step] = []
     for i, part in enumerate(reading.array({"content": content}, "content", at)):
         kind = part.get("type") if isinstance(part, dict) else None

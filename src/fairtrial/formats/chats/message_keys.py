@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from fairtrial.formats.reading import Diagnostics, Place
@@ -21,8 +22,11 @@ _READ_KEYS = frozenset(
 def note_unread_keys(messages: list[Any], at: Place, reading: Diagnostics) -> None:
     """Note an error for each key of messages that holds calls or messages and is not read."""
     covers = _READ_KEYS.issuperset
-    for i, message in enumerate(messages):  # most messages have no other key
-        if type(message) is dict and not covers(message) and "role" in message:
+    with suppress(TypeError):  # a message may be a number
+        if all(map(covers, messages)):  # most messages have no other key
+            return
+    for i, message in enumerate(messages):
+        if type(message) is dict and "role" in message and not covers(message):
             note_held_contents(message, (at, i), reading)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from fairtrial.formats import messages
 from fairtrial.formats.chats.dialects import conversation, is_message
+from fairtrial.formats.datasets.column_roles import holds_cases
 from fairtrial.formats.jsontext import decode_text
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
@@ -32,6 +33,11 @@ def are_rows(items: list[Any]) -> bool:
     return messages.is_message(first) or len(ids) > 1
 
 
+def is_row(row: Any) -> bool:
+    """Whether a row of a table is a message that names its conversation, and no case."""
+    return isinstance(row, dict) and messages.is_message(row) and bool(_id_column(row)) and not holds_cases(row)
+
+
 def _id_column(row: dict[str, Any]) -> str:
     return next((name for name in _IDS if isinstance(row.get(name), str | int)), "")
 
@@ -50,7 +56,7 @@ def read_rows(rows: list[Any], reading: Diagnostics) -> tuple[Recording, ...]:
 
 def _message(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row as a message. A table keeps structured columns as JSON text, and empty columns as null."""
-    message = {name: value for name, value in row.items() if value is not None}
+    message = {name: value for name, value in row.items() if value is not None and value != ""}
     for name in _JSON_COLUMNS:
         value = message.get(name)
         if isinstance(value, str) and value[:1] == "[":
@@ -67,6 +73,8 @@ def _in_order(group: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the messages of a conversation by the column that orders them, or as they stand in the file."""
     for name in _ORDER:
         keys = [message.get(name) for message in group]
+        if all(isinstance(key, str) and key.isdecimal() for key in keys):  # a text file has no numbers
+            return sorted(group, key=lambda message: int(message[name]))
         for kind in (str, int | float):
             if all(isinstance(key, kind) for key in keys):
                 return sorted(group, key=lambda message: message[name])

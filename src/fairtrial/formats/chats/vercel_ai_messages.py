@@ -71,7 +71,10 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> Sequen
             steps += _steps({"type": _CALL_OF_4, "toolInvocation": call}, (at, "toolInvocations"), reading)
     place = (at, name)
     for i, part in enumerate(parts):
-        steps += _steps(part, (place, i), reading)
+        if type(part) is dict and part.get("type") == "text":  # most parts
+            steps.append(Message(text_at(part, "text")))
+        else:
+            steps += _steps(part, (place, i), reading)
     if role in ("assistant", "tool"):
         return join_texts(steps)
     messages = [step for step in steps if type(step) is Message]
@@ -80,8 +83,8 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> Sequen
 
 def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
     kind = part.get("type") if isinstance(part, dict) else None
-    if kind in ("text", "reasoning"):
-        return [Message(text_at(part, "text"))] if kind == "text" else thoughts(part.get("text", part.get("reasoning")))
+    if kind == "reasoning":
+        return thoughts(part.get("text", part.get("reasoning")))
     if kind in _SILENT or (isinstance(kind, str) and kind.startswith("data-")):
         return []
     if kind == "tool-result":

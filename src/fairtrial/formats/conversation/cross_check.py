@@ -104,8 +104,10 @@ def _contradict(call: ToolCall, name: str, args: dict[str, Json], withheld: str 
     """Whether two reports of one call have other names, or other values of an argument that both have."""
     if call.withheld or withheld:
         return False
+    if call.name != name or call.args == args:  # most reports are equal
+        return call.name != name
     both = call.args.keys() & args.keys()
-    return call.name != name or any(_loose(call.args[key]) != _loose(args[key]) for key in both)
+    return any(_loose(call.args[key]) != _loose(args[key]) for key in both)
 
 
 def _loose(value: Json) -> str:

@@ -143,6 +143,7 @@ def _open(rows: Iterable[Row], reading: Diagnostics) -> tuple[Columns, Iterator[
     except ColumnsError as error:
         raise OtherContentError(reading.path, [str(problem) for problem in error.args]) from None
     reading.notes = [_note(columns, reading.path)]
+    reading.columns = columns.names
     known_names = {name for _, row in sample for name in row}
     return columns, chain(sample, _ensure_valid(remaining, known_names, reading))
 

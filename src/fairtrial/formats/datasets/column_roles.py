@@ -120,8 +120,13 @@ class Columns(Record, frozen=True):
     paths: dict[str, Path]
     other_columns: tuple[str, ...] = ()
 
+    @property
+    def names(self) -> dict[str, str]:
+        """The columns as `--map` takes them, by their roles."""
+        return {role: ".".join(self.paths[role]) for role in ROLES if role in self.paths}
+
     def __str__(self) -> str:
-        return ",".join(f"{role}={'.'.join(self.paths[role])}" for role in ROLES if role in self.paths)
+        return ",".join(f"{role}={name}" for role, name in self.names.items())
 
     def has(self, *roles: str) -> bool:
         """Whether a role has a column."""

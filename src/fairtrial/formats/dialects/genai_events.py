@@ -95,8 +95,9 @@ def result_in(span: Span) -> Json:
 
 def _fields(event: SpanEvent) -> dict[str, Any]:
     """Return the content of an event, which stands in its attributes, in its body, or as JSON in an attribute."""
-    body = structured(event.body)
-    inner = structured(event.attributes.get("gen_ai.event.content"))
+    body, inner = structured(event.body), structured(event.attributes.get("gen_ai.event.content"))
+    if body is None and inner is None:  # most events
+        return event.attributes
     return {
         **(body if isinstance(body, dict) else {}),
         **(inner if isinstance(inner, dict) else {}),

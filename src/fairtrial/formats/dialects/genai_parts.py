@@ -19,7 +19,7 @@ from fairtrial.records.trace import Step
 
 def read_entries(raw: Json, reading: Diagnostics) -> tuple[Entry, ...] | None:
     """Return the entries of messages, or None if the messages are absent."""
-    messages = repeated_items(raw)
+    messages = None if raw is None else repeated_items(raw)
     return tuple(entries_by(_entries, messages, reading)) if isinstance(messages, list) else None
 
 
@@ -28,7 +28,7 @@ def read_answer(raw: Json, choices: int, reading: Diagnostics) -> tuple[tuple[St
 
     If the agent asked for several choices, each message is an alternative, and the first counts.
     """
-    messages = structured(raw)
+    messages = None if raw is None else structured(raw)
     if not isinstance(messages, list):
         return None, ""
     messages = list(whole_answers(messages)) if len(messages) > 1 else messages
@@ -39,7 +39,7 @@ def read_answer(raw: Json, choices: int, reading: Diagnostics) -> tuple[tuple[St
 
 def read_instructions(raw: Json) -> str:
     """Return instructions: a text, or parts with texts."""
-    value = structured(raw)
+    value = "" if raw is None else structured(raw)
     if isinstance(value, str):
         return value
     parts = value if isinstance(value, list) else []

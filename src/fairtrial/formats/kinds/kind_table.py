@@ -40,7 +40,7 @@ KINDS = (
     Kind("pi session", "pi.jsonl", terminal_agents.is_pi, terminal_agents.read_pi, in_order=True),
     Kind("AutoGen messages", "autogen.json", agent_runs.is_autogen, agent_runs.read_autogen, in_order=True),
     Kind("smolagents memory", "smolagents.json", agent_runs.is_smolagents, agent_runs.read_smolagents, in_order=True),
-    Kind("batch of requests", "batch.jsonl", model_logs.is_batch, model_logs.read_batch),
+    Kind(model_logs.BATCH, "batch.jsonl", model_logs.is_batch, model_logs.read_batch),
     Kind("Helicone rows", "helicone.jsonl", model_logs.is_helicone, model_logs.read_helicone),
     Kind("LangGraph state", "langgraph.json", model_logs.is_langgraph, model_logs.read_langgraph),
     Kind(

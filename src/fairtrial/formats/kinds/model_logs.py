@@ -25,8 +25,10 @@ _INSTRUCTIONS = ("system", "instructions", "systemInstruction", "system_instruct
 _NOT_READ = "the response holds no answer of OpenAI, Anthropic or Gemini"
 _NO_BODY = "helicone_message"
 _FIRST_ERROR = 400
-_NO_ANSWER = "the batch holds no answer to this request; give its input and its output in one file"
-_NO_REQUEST = "holds an answer of a batch without its request; give its input and its output in one file"
+BATCH = "batch of requests"
+"""The kind of files with requests or answers of a batch."""
+NO_ANSWER = "the batch holds no answer to this request; give its input and its output together"
+NO_REQUEST = "holds an answer of a batch without its request; give its input and its output together"
 
 
 def is_batch(values: list[Any]) -> bool:
@@ -51,7 +53,7 @@ def read_batch(values: list[Any]) -> Iterator[Conversation]:
         answer = answers.get(name, {})
         given = _answer_in(answer)
         messages = [*_messages_in(_request_in(requests.get(name, {}))), *given]
-        failure = "" if answer and name in requests else _NO_ANSWER if name in requests else _NO_REQUEST
+        failure = "" if answer and name in requests else NO_ANSWER if name in requests else NO_REQUEST
         failure = failure or _failure_in(answer)
         incomplete = "" if given or failure else _NOT_READ
         yield Conversation(name, messages, [requests.get(name), answer], failure=failure, incomplete=incomplete)

@@ -112,6 +112,8 @@ def structured(value: Json) -> Json:
 
     A text that is not JSON stays a text, for example `repr` of a Python object. Nothing is evaluated.
     """
+    if type(value) is not str or value[:1] not in _JSON_STARTS:  # most values
+        return value
     for _ in range(2):
         if not isinstance(value, str) or value[:1] not in _JSON_STARTS or len(value) > LONGEST_JSON:
             return value
