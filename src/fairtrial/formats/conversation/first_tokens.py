@@ -10,7 +10,8 @@ from fairtrial.formats.spans.span_values import nanoseconds
 from fairtrial.records.record import Json
 
 _NANOSECONDS = 1e9
-_FIRST_TOKEN = "First Token Stream Event"
+_ROUNDING = 0.01
+_FIRST_CHUNK = "First Token Stream Event"
 """The event of OpenInference at the first token."""
 
 
@@ -51,7 +52,12 @@ def seconds_to_first_token(span: Span) -> float | None:
     for name, read in _ATTRIBUTES.items():
         if name in span.attributes:
             seconds = read(span.attributes[name], span)
-            if seconds is not None and seconds >= 0:
+            if seconds is not None and _is_within(seconds, span):
                 return seconds
-    moments = [event.time for event in span.events if event.name == _FIRST_TOKEN and event.time >= span.start]
+    moments = [event.time for event in span.events if event.name == _FIRST_CHUNK and event.time >= span.start]
     return (min(moments) - span.start) / _NANOSECONDS if moments and span.start else None
+
+
+def _is_within(seconds: float, span: Span) -> bool:
+    """Whether a time lies in its span, but for the rounding of a clock. No other time can be true."""
+    return seconds >= 0 and (span.end is None or seconds <= (span.end - span.start) / _NANOSECONDS + _ROUNDING)
