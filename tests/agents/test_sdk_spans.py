@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, Literal
 
 import pytest
-from chat_server import ChatServer, model
+from chat_server import ChatServer, Streamed, model
 from shop import CRITERIA, EVAL_SET, TOOLS, saying
 
 import fairtrial
@@ -75,6 +75,22 @@ def test_a_loop_around_the_openai_sdk_is_recorded_whole() -> None:
     ]
     assert len(second.usages or ()) == 3
     assert recording.trace.incomplete == ""
+
+
+def test_a_stream_of_the_openai_sdk_says_when_its_first_token_came() -> None:
+    """The instrumentation writes it, and the function reports its reply only."""
+    rows = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in ("It is ", "shipped.")]
+    body = "".join(f"data: {json.dumps(row)}\n\n" for row in rows) + "data: [DONE]\n\n"
+    with ChatServer(lambda _: Streamed(body.encode())) as server:
+
+        def shop(query: str) -> str:
+            messages = [{"role": "user", "content": query}]
+            with openai.OpenAI(base_url=server.url, api_key="none") as client:
+                chunks = client.chat.completions.create(model="scripted", messages=messages, stream=True)
+                return "".join(chunk.choices[0].delta.content for chunk in chunks)
+
+        run = fairtrial.evaluate(saying("Where is A-17?"), shop, {"time_to_first_token_v1": 60}, record="spans")
+    assert (run.summary.verdict, run.cases[0].failure) == ("passed", None)
 
 
 def test_hand_written_orchestration_of_agents_is_recorded() -> None:

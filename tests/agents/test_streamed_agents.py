@@ -74,10 +74,19 @@ def test_thoughts_in_the_text_of_a_react_agent_are_no_first_token() -> None:
     """`ReActAgent` streams its thoughts before its answer, and they look alike."""
     pytest.importorskip("llama_index.core")
     from llama_index.core.agent.workflow import ReActAgent
-    from llama_index.core.llms import MockLLM
+    from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+    from llama_index_shop import ScriptedLLM
 
-    agent = ReActAgent(name="shop", llm=MockLLM())
-    assert durations(agent, "Thought: I can answer.\nAnswer: It is shipped.").first_token is None
+    text = "Thought: I know it.\nAnswer: It is shipped."
+
+    class Writing(ScriptedLLM):
+        async def astream_chat(self, *_: Any, **__: Any) -> Any:
+            async def pieces() -> Any:
+                yield ChatResponse(message=ChatMessage(role="assistant", content=text), delta=text)
+
+            return pieces()
+
+    assert durations(ReActAgent(name="shop", llm=Writing()), "Where is A-17?").first_token is None
 
 
 def test_a_function_says_it_by_itself() -> None:
