@@ -13,7 +13,7 @@ AGENTS := a2a agent-framework agno claude crewai langgraph llama-index mcp opena
 AGENTS_a2a := a2a-sdk[http-server] uvicorn
 AGENTS_agent-framework := agent-framework-core opentelemetry-sdk opentelemetry-proto
 AGENTS_agno := agno opentelemetry-sdk opentelemetry-proto openinference-instrumentation-agno
-AGENTS_claude := claude-agent-sdk
+AGENTS_claude := claude-agent-sdk opentelemetry-sdk opentelemetry-proto openinference-instrumentation-claude-agent-sdk
 AGENTS_crewai := crewai opentelemetry-sdk opentelemetry-proto openinference-instrumentation-crewai
 AGENTS_langgraph := langchain langgraph langgraph-cli[inmem] opentelemetry-sdk opentelemetry-proto openinference-instrumentation-langchain
 AGENTS_llama-index := llama-index-core opentelemetry-sdk opentelemetry-proto openinference-instrumentation-llama-index
@@ -79,7 +79,7 @@ $(VENV)/.ready: $(VENV)/.demo
 $(PEER)/.ready: pyproject.toml constraints-peer.txt constraints-build.txt
 	$(PYTHON) -m venv $(PEER)
 	$(PEER)/bin/python $(PIP_INSTALL) -c constraints-peer.txt pip
-	$(PEER)/bin/python $(PIP_BUILD) -c constraints-peer.txt -e '.[words,adk,spans]' --group agents --group oracles
+	$(PEER)/bin/python $(PIP_BUILD) -c constraints-peer.txt -e '.[words,adk,spans]' openinference-instrumentation-google-genai --group agents --group oracles
 	@touch $@
 
 $(VERTEX)/.ready: pyproject.toml constraints-vertex.txt constraints-build.txt

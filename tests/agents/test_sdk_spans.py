@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, Literal
 
 import pytest
-from chat_server import ChatServer, Streamed, model
+from chat_server import ChatServer, Streamed, completion, model
 from shop import CRITERIA, EVAL_SET, TOOLS, saying
 
 import fairtrial
@@ -75,6 +75,32 @@ def test_a_loop_around_the_openai_sdk_is_recorded_whole() -> None:
     ]
     assert len(second.usages or ()) == 3
     assert recording.trace.incomplete == ""
+
+
+def test_a_parsed_answer_of_the_openai_sdk_is_the_reply() -> None:
+    """The function returns what the SDK parsed, as JSON, and its tokens come from the spans."""
+    from pydantic import BaseModel
+
+    class Order(BaseModel):
+        item: str
+        state: str
+
+    text = '{"item": "teapot", "state": "shipped"}'
+    with ChatServer(lambda _: completion({"role": "assistant", "content": text})) as server:
+
+        def shop(query: str) -> str:
+            messages: list[Any] = [{"role": "user", "content": query}]
+            with openai.OpenAI(base_url=server.url, api_key="none") as client:
+                answer = client.chat.completions.parse(model="scripted", messages=messages, response_format=Order)
+            return str(answer.choices[0].message.parsed.model_dump_json())
+
+        run = fairtrial.evaluate(saying("Where is A-17?"), shop, CRITERIA, record="spans")
+    ((_, recording),) = run.recordings
+    assert recording.failure is None
+    (invocation,) = recording.trace.invocations
+    assert json.loads(invocation.reply) == json.loads(text)
+    assert invocation.tool_calls == ()
+    assert len(invocation.usages or ()) == 1
 
 
 def test_a_stream_of_the_openai_sdk_says_when_its_first_token_came() -> None:
