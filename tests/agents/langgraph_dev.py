@@ -35,20 +35,10 @@ def langgraph_dev(folder: Path, module: Path, graphs: tuple[str, ...]) -> Iterat
     """Serve the graphs of a module, and give the URL of the server. Its files stand in the folder."""
     config = folder / "langgraph.json"
     config.write_text(json.dumps({"dependencies": ["."], "graphs": {name: f"{module}:{name}" for name in graphs}}))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     command = [str(Path(sys.executable).parent / "langgraph"), "dev", "--no-browser", "--no-reload"]
-    options = ["--config", str(config), "--host", "127.0.0.1", "--port", str(port), "--n-jobs-per-worker", "2"]
-    process = subprocess.Popen(
-        [*command, *options],
-        cwd=folder,
-        env=_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    command += ["--config", str(config), "--host", "127.0.0.1", "--n-jobs-per-worker", "2"]
+    process, port = _start(command, folder)
     try:
-        _wait_for_start(process)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.send_signal(signal.SIGINT)
@@ -59,21 +49,52 @@ def langgraph_dev(folder: Path, module: Path, graphs: tuple[str, ...]) -> Iterat
             process.wait()
 
 
-def _wait_for_start(process: subprocess.Popen[str]) -> None:
-    """Read what the server prints until it has started. It goes on printing, so the reader goes on reading."""
+def _start(command: list[str], folder: Path) -> tuple[subprocess.Popen[str], int]:
+    """Start the server on a free port. Another process may take the port in between, so that another is tried."""
+    printed: list[str] = []
+    for _ in range(3):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        process = subprocess.Popen(
+            [*command, "--port", str(port)],
+            cwd=folder,
+            env=_environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        printed = []
+        if _has_started(process, port, printed):
+            return process, port
+        process.kill()
+        process.wait()
+    raise AssertionError("".join(printed))
+
+
+def _has_started(process: subprocess.Popen[str], port: int, printed: list[str]) -> bool:
+    """Whether the server takes connections. What it prints is read on and on, or it would wait for a reader."""
     assert process.stdout is not None
     output = process.stdout
-    printed: list[str] = []
-    told = threading.Event()
+    is_over = threading.Event()
 
     def read() -> None:
         with output:
-            for line in output:
-                printed.append(line)
-                if _STARTED in line:
-                    told.set()
-        told.set()
+            printed.extend(output)
+        is_over.set()
 
     threading.Thread(target=read, daemon=True).start()
-    assert told.wait(_SECONDS), "".join(printed)
-    assert any(_STARTED in line for line in printed), "".join(printed)
+    for _ in range(_SECONDS * 10):
+        # The server says that it has started before it listens.
+        if any(_STARTED in line for line in [*printed]) and _listens(port):
+            return not is_over.is_set()
+        if is_over.wait(0.1):
+            return False
+    return False
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
