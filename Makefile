@@ -13,7 +13,7 @@ AGENTS := a2a agent-framework agno claude crewai langgraph llama-index mcp opena
 AGENTS_a2a := a2a-sdk[http-server] uvicorn
 AGENTS_agent-framework := agent-framework-core opentelemetry-sdk opentelemetry-proto
 AGENTS_agno := agno opentelemetry-sdk opentelemetry-proto openinference-instrumentation-agno
-AGENTS_claude := claude-agent-sdk
+AGENTS_claude := claude-agent-sdk opentelemetry-sdk opentelemetry-proto openinference-instrumentation-claude-agent-sdk
 AGENTS_crewai := crewai opentelemetry-sdk opentelemetry-proto openinference-instrumentation-crewai
 AGENTS_langgraph := langchain langgraph langgraph-cli[inmem] opentelemetry-sdk opentelemetry-proto openinference-instrumentation-langchain
 AGENTS_llama-index := llama-index-core opentelemetry-sdk opentelemetry-proto openinference-instrumentation-llama-index
@@ -22,10 +22,13 @@ AGENTS_openai := openai-agents opentelemetry-sdk opentelemetry-proto openinferen
 AGENTS_pydantic-ai := pydantic-ai-slim opentelemetry-sdk opentelemetry-proto
 AGENTS_smolagents := smolagents opentelemetry-sdk opentelemetry-proto openinference-instrumentation-smolagents
 AGENTS_strands := strands-agents opentelemetry-sdk opentelemetry-proto
-# The other of the two newest minor versions of each framework, or the release before if the one below is too old.
-# Its packages lie over those of the environment. A name may have a second set behind a plus sign.
+# The other of the two newest minor versions of each framework, or another release if the minor version below is too old.
+# Its packages lie over those of the environment. A name may have a second set behind a plus sign. The environment of
+# adk has two frameworks, so that its sets name theirs first.
 OTHERS_a2a := a2a-sdk==1.2.3
+OTHERS_adk+adk := google-adk==2.12.0
 OTHERS_adk+google-genai := google-genai==3.6.1
+OTHERS_adk+google-genai+3.5 := google-genai==3.5.0
 OTHERS_agent-framework := agent-framework-core==1.22.0
 OTHERS_agno := agno==3.0.11
 OTHERS_claude := claude-agent-sdk==0.2.189
@@ -51,7 +54,7 @@ NO_HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
 # For example, the set adk+google-genai is tested in the environment of adk, with the tests of google-genai.
 OTHER_ENVIRONMENT = $(if $(filter adk+%,$*),$(PEER),.venv-agents/$(firstword $(subst +, ,$*)))
-OTHER_NAME = $(if $(filter adk+%,$*),$(lastword $(subst +, ,$*)),$(firstword $(subst +, ,$*)))
+OTHER_NAME = $(if $(filter adk+%,$*),$(word 2,$(subst +, ,$*)),$(firstword $(subst +, ,$*)))
 
 .PRECIOUS: .venv-agents/%/.ready
 
@@ -76,7 +79,7 @@ $(VENV)/.ready: $(VENV)/.demo
 $(PEER)/.ready: pyproject.toml constraints-peer.txt constraints-build.txt
 	$(PYTHON) -m venv $(PEER)
 	$(PEER)/bin/python $(PIP_INSTALL) -c constraints-peer.txt pip
-	$(PEER)/bin/python $(PIP_BUILD) -c constraints-peer.txt -e '.[words,adk,spans]' --group agents --group oracles
+	$(PEER)/bin/python $(PIP_BUILD) -c constraints-peer.txt -e '.[words,adk,spans]' openinference-instrumentation-google-genai --group agents --group oracles
 	@touch $@
 
 $(VERTEX)/.ready: pyproject.toml constraints-vertex.txt constraints-build.txt

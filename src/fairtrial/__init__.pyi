@@ -97,6 +97,7 @@ from fairtrial.metrics.simulator import UserSimulatorQuality as UserSimulatorQua
 from fairtrial.metrics.efficiency import AgentCost as AgentCost
 from fairtrial.metrics.efficiency import InferenceCallCount as InferenceCallCount
 from fairtrial.metrics.efficiency import InvocationDuration as InvocationDuration
+from fairtrial.metrics.efficiency import TimeToFirstToken as TimeToFirstToken
 from fairtrial.metrics.efficiency import TokenUsage as TokenUsage
 from fairtrial.metrics.efficiency import ToolCallCount as ToolCallCount
 from fairtrial.metrics.reasoning_value import ReasoningValue as ReasoningValue
@@ -208,7 +209,8 @@ __all__ = [
     "RecordedJudge", "Recording", "Redaction", "Reply", "ReportCard", "ResponseEvaluation", "ResponseMatch",
     "Rubric", "Run", "RunHistory", "RunInfo", "RunNotPassedError", "Safety", "Scenario", "Score", "SelectedTrace",
     "Session", "SessionInput", "SimulatedToolError", "Simulator", "SimulatorError", "SizePlan", "SkillTrigger",
-    "Step", "Stopwatch", "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TokenUsage", "ToolCall",
+    "Step", "Stopwatch", "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TimeToFirstToken",
+    "TokenUsage", "ToolCall",
     "ToolCallCount", "ToolResult", "ToolRules", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace",
     "TraceOptions", "TraceSelection", "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError",
     "UserConsent", "UserSimulatorQuality", "VectorCache", "Verdict", "WorkspaceChecks", "aevaluate", "align_judge",

@@ -119,8 +119,11 @@ def adk_server() -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", lifespan="on"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    while not server.started and thread.is_alive():
+    for _ in range(6000):
+        if server.started or not thread.is_alive():
+            break
         thread.join(0.01)
+    assert server.started, "the server did not start within a minute"
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
         yield f"adk-server:http://127.0.0.1:{port}#adk_shop"

@@ -67,8 +67,11 @@ class Kind:
 
     @property
     def reply_timeout(self) -> float:
-        """A timeout in seconds that ends a tool which never returns. With a framework, a tool is called later."""
-        return 10 if self.process else 1 if self.module in _INSTALLED else 3
+        """A timeout in seconds that ends a tool which never returns. With a framework, a tool is called later.
+
+        The other conversation of a test has to end within it, also on a machine that is busy.
+        """
+        return 10 if self.process else 2 if self.module in _INSTALLED else 6
 
     @property
     def installed(self) -> bool:

@@ -7,6 +7,7 @@ _SPANS = "test_framework_spans.py:test_agents_that_a_function_runs_are_recorded"
 _INSIDE = "test_agents_in_tools.py:test_the_work_of_an_agent_in_a_tool_is_inside_the_result_of_the_tool"
 _ASKS = "test_approvals.py:test_the_agent_asks_and_the_user_agrees"
 _ANSWER = "test_structured_outputs.py:test_a_structured_answer_is_the_reply"
+_OF_SDK = "test_sdk_spans.py:test_"
 _GROUPS = "test_groups_of_agents.py:"
 _FIELDS = "test_graph_fields.py:"
 _TUTORIALS = "test_tutorials.py:"
@@ -23,9 +24,12 @@ QUICKSTARTS: dict[str, dict[str, str]] = {
         "structured answer": _ANSWER,
         "in a function, by spans": "test_sdk_spans.py:test_hand_written_orchestration_of_agents_is_recorded",
     },
-    "OpenAI SDK": dict.fromkeys(
-        ("tools", "in a function, by spans"), "test_sdk_spans.py:test_a_loop_around_the_openai_sdk_is_recorded_whole"
-    ),
+    "OpenAI SDK": {
+        **dict.fromkeys(
+            ("tools", "in a function, by spans"), _OF_SDK + "a_loop_around_the_openai_sdk_is_recorded_whole"
+        ),
+        "structured answer": _OF_SDK + "a_parsed_answer_of_the_openai_sdk_is_the_reply",
+    },
     "LangChain and LangGraph": {
         "tools": _FLOW,
         "agents in tools": "test_nested_agents.py:test_an_agent_in_a_tool_of_langchain",
@@ -76,6 +80,7 @@ QUICKSTARTS: dict[str, dict[str, str]] = {
     },
     "LlamaIndex, a workflow of own steps": {
         "teams, graphs": "!" + _TUTORIALS + "test_a_workflow_of_own_steps_of_llama_index_is_refused",
+        "in a function, by spans": _TUTORIALS + "test_a_workflow_of_own_steps_is_recorded_in_a_function",
     },
     "CrewAI": {
         "tools": _FLOW,
@@ -97,6 +102,7 @@ QUICKSTARTS: dict[str, dict[str, str]] = {
         "agents in tools": "test_claude_agent.py:test_the_work_of_a_sub_agent_is_inside_the_result_of_its_call",
         "approval": _ASKS,
         "structured answer": _ANSWER,
+        "in a function, by spans": _SPANS,
     },
     "Google ADK": {
         "tools": _FLOW,
@@ -109,11 +115,12 @@ QUICKSTARTS: dict[str, dict[str, str]] = {
     "Google Gen AI SDK": {
         "tools": _FLOW,
         "structured answer": _TUTORIALS + "test_the_schema_of_a_chat_of_genai_gives_the_reply",
+        "in a function, by spans": _SPANS,
     },
 }
 """The test of each framework and feature, behind `!` if it shows a refusal.
 
-A feature without a test is in `ABSENT`, or was not tried.
+A feature without a test is in `ABSENT`.
 """
 
 ABSENT = {
@@ -129,7 +136,8 @@ ABSENT = {
 def _cell(framework: str, feature: str) -> str:
     test = QUICKSTARTS[framework].get(feature)
     if test is None:
-        return "–" if feature in ABSENT.get(framework, ()) else "not tried"
+        assert feature in ABSENT.get(framework, ()), f"{framework}: {feature} was not tried"
+        return "–"
     return "refused" if test.startswith("!") else "right"
 
 

@@ -36,6 +36,7 @@ def answer(query: str, own_tracer: Any = tracer) -> str:
                 "gen_ai.request.model": "scripted",
                 "gen_ai.usage.input_tokens": 10,
                 "gen_ai.usage.output_tokens": 5,
+                "gen_ai.response.time_to_first_chunk": 0.0,
                 "gen_ai.input.messages": json.dumps(history),
                 "gen_ai.output.messages": json.dumps([output]),
             }

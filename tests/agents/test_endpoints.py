@@ -172,7 +172,10 @@ def test_a_stream_of_a_response_ends_in_the_response() -> None:
 
     with JsonServer(stream) as server:
         one = recorded(f"responses:{server.url}", "hello")
-    assert one.trace.invocations[0].reply == "You said: hello"
+    (invocation,) = one.trace.invocations
+    assert invocation.reply == "You said: hello"
+    assert invocation.durations is not None
+    assert invocation.durations.first_token is not None
 
 
 @pytest.mark.parametrize(
@@ -347,7 +350,10 @@ def test_the_events_of_a_stream_are_a_list(tmp_path: Path, body: bytes) -> None:
     kind = "text/event-stream" if body.startswith(b"data") else "application/x-ndjson"
     with JsonServer(lambda _: Status(200, body, {"content-type": kind})) as server:
         one = recorded(templated(tmp_path, server.url, reply="$[*].answer", conversation=""), "hi")
-    assert one.trace.invocations[0].reply == "You did.\u2028"
+    (invocation,) = one.trace.invocations
+    assert invocation.reply == "You did.\u2028"
+    assert invocation.durations is not None
+    assert invocation.durations.first_token is not None
 
 
 @pytest.mark.parametrize(

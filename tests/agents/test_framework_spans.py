@@ -164,9 +164,52 @@ def smolagents() -> Ask:
     return ask
 
 
-FRAMEWORKS = [strands, pydantic_ai, agent_framework, agno, langchain, llama_index, crewai, smolagents]
-WITHOUT_TOKENS = [agno, llama_index, crewai, smolagents]
-"""The instrumentations that see the models of providers only, and not the scripted model."""
+def claude() -> Ask:
+    """Two conversations of the Claude Agent SDK."""
+    pytest.importorskip("openinference.instrumentation.claude_agent_sdk")
+    import claude_agent_sdk
+    from anthropic_server import MessagesServer
+    from anthropic_server import shop as scripted
+    from claude_shop import options_for
+
+    async def say(query: str, server: Any, **more: Any) -> str:
+        messages = claude_agent_sdk.query(prompt=query, options=options_for(server, **more))
+        return "".join([str(one.result) async for one in messages if hasattr(one, "result")])
+
+    async def ask(query: str) -> str:
+        with MessagesServer(scripted) as server:
+            return await say(f"Politely: {await say(query, server)}", server, mcp_servers={})
+
+    return ask
+
+
+def google_genai() -> Ask:
+    """Two chats of the Google Gen AI SDK, the first of which calls functions by itself."""
+    pytest.importorskip("openinference.instrumentation.google_genai")
+    from genai_shop import client, config
+
+    async def ask(query: str) -> str:
+        found = await client.aio.chats.create(model="scripted", config=config).send_message(query)
+        polite = await client.aio.chats.create(model="scripted").send_message(f"Politely: {found.text}")
+        return str(polite.text)
+
+    return ask
+
+
+FRAMEWORKS = [
+    strands,
+    pydantic_ai,
+    agent_framework,
+    agno,
+    langchain,
+    llama_index,
+    crewai,
+    smolagents,
+    claude,
+    google_genai,
+]
+WITHOUT_TOKENS = [agno, llama_index, crewai, smolagents, claude]
+"""The instrumentations that see the models of providers only, and that of Claude, which tells a total of all calls."""
 
 
 @pytest.mark.parametrize("make", FRAMEWORKS, ids=lambda make: make.__name__)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
+import wave
 from typing import Any
 
 import pytest
@@ -12,7 +15,8 @@ from shop import CRITERIA, EVAL_SET, saying
 
 import fairtrial
 from fairtrial.agents import find_agent
-from fairtrial.agents.endpoints.endpoint_client import BODY, HEADERS, KEY
+from fairtrial.agents.endpoints.chat_replies import time_of_first_text
+from fairtrial.agents.endpoints.endpoint_client import BODY, HEADERS, KEY, StreamEvent
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Message, Part, Thought, ToolCall, Usage
@@ -200,6 +204,66 @@ def test_a_stream_of_events_is_one_reply() -> None:
     assert invocation.steps == (ToolCall("get_order", {"order_id": "A-17"}, "c1"),)
     assert invocation.reply == "Shipped."
     assert invocation.usages == (Usage(7, 9, model="scripted"),)
+
+
+def test_the_time_to_the_first_text_of_a_stream_is_recorded() -> None:
+    """It is a part of the whole time."""
+    with ChatServer(lambda _: Streamed(_stream_rows({"content": "Ship"}, {"content": "ped."}))) as server:
+        (invocation,) = recorded(server.url, "Where is A-17?").trace.invocations
+    durations = invocation.durations
+    assert durations is not None
+    assert durations.first_token is not None
+    assert durations.total is not None
+    assert 0 < durations.first_token < durations.total
+
+
+def test_a_reply_in_one_piece_has_no_first_token() -> None:
+    """Nobody knows when its server had the first."""
+    (invocation,) = answered(agent, "hello").trace.invocations
+    assert invocation.durations is not None
+    assert invocation.durations.first_token is None
+
+
+def test_a_spoken_stream_is_its_transcript_and_one_sound() -> None:
+    """Bare samples of the provider become a WAV file, which judges can hear."""
+    pieces = [b"\0\1" * 100, b"\2\3" * 50]
+    deltas = [{"audio": {"id": "a", "data": base64.b64encode(piece).decode()}} for piece in pieces]
+    deltas[1]["audio"]["transcript"] = "Shipped."
+    with ChatServer(lambda _: Streamed(_stream_rows(*deltas))) as server:
+        (invocation,) = recorded(server.url, "Where is A-17?").trace.invocations
+    reply = invocation.final_response
+    assert reply is not None
+    assert (reply.text, [part.mime_type for part in reply.parts]) == ("Shipped.", ["audio/wav"])
+    with wave.open(io.BytesIO(base64.b64decode(reply.parts[0].data))) as sound:
+        assert (sound.getframerate(), sound.readframes(1000)) == (24_000, b"".join(pieces))
+    assert invocation.durations is not None
+    assert invocation.durations.first_token is not None
+
+
+@pytest.mark.parametrize(
+    ("texts", "place"),
+    [
+        (["You", " did."], 0),
+        (["", " ", "You"], 2),
+        (["<thi", "nk>Hm", ".</th", "ink>", "\n\n", "You"], 5),
+        (["<think>Hm.</think>You", " did."], 0),
+        (["<thinking>", "a" * 1000, "</thinking> You"], 2),
+        (["<b>You"], 0),
+    ],
+)
+def test_a_thought_before_the_text_is_no_text(texts: list[str], place: int) -> None:
+    """The tags may be in several pieces."""
+    events = [StreamEvent("", text, 10.0 + number) for number, text in enumerate(texts)]
+    assert [times.first_token for times in time_of_first_text(events, 10.0, str)] == [place]
+
+
+def test_a_piece_of_a_call_with_a_huge_index_is_the_agents_failure() -> None:
+    """No list of that length is made."""
+    call = {"index": 10**12, "id": "c1", "function": {"name": "get_order", "arguments": "{}"}}
+    with ChatServer(lambda _: Streamed(_stream_rows({"tool_calls": [call]}))) as server:
+        failure = recorded(server.url, "Where is A-17?").failure
+    assert failure is not None
+    assert (failure.side, "must have an index below 1000" in failure.cause) == ("agent", True)
 
 
 def test_thinking_is_no_part_of_the_reply() -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, Literal
 
 import pytest
-from chat_server import ChatServer, model
+from chat_server import ChatServer, Streamed, completion, model
 from shop import CRITERIA, EVAL_SET, TOOLS, saying
 
 import fairtrial
@@ -75,6 +75,48 @@ def test_a_loop_around_the_openai_sdk_is_recorded_whole() -> None:
     ]
     assert len(second.usages or ()) == 3
     assert recording.trace.incomplete == ""
+
+
+def test_a_parsed_answer_of_the_openai_sdk_is_the_reply() -> None:
+    """The function returns what the SDK parsed, as JSON, and its tokens come from the spans."""
+    from pydantic import BaseModel
+
+    class Order(BaseModel):
+        item: str
+        state: str
+
+    text = '{"item": "teapot", "state": "shipped"}'
+    with ChatServer(lambda _: completion({"role": "assistant", "content": text})) as server:
+
+        def shop(query: str) -> str:
+            messages: list[Any] = [{"role": "user", "content": query}]
+            with openai.OpenAI(base_url=server.url, api_key="none") as client:
+                answer = client.chat.completions.parse(model="scripted", messages=messages, response_format=Order)
+            return str(answer.choices[0].message.parsed.model_dump_json())
+
+        run = fairtrial.evaluate(saying("Where is A-17?"), shop, CRITERIA, record="spans")
+    ((_, recording),) = run.recordings
+    assert recording.failure is None
+    (invocation,) = recording.trace.invocations
+    assert json.loads(invocation.reply) == json.loads(text)
+    assert invocation.tool_calls == ()
+    assert len(invocation.usages or ()) == 1
+
+
+def test_a_stream_of_the_openai_sdk_says_when_its_first_token_came() -> None:
+    """The instrumentation writes it, and the function reports its reply only."""
+    rows = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in ("It is ", "shipped.")]
+    body = "".join(f"data: {json.dumps(row)}\n\n" for row in rows) + "data: [DONE]\n\n"
+    with ChatServer(lambda _: Streamed(body.encode())) as server:
+
+        def shop(query: str) -> str:
+            messages = [{"role": "user", "content": query}]
+            with openai.OpenAI(base_url=server.url, api_key="none") as client:
+                chunks = client.chat.completions.create(model="scripted", messages=messages, stream=True)
+                return "".join(chunk.choices[0].delta.content for chunk in chunks)
+
+        run = fairtrial.evaluate(saying("Where is A-17?"), shop, {"time_to_first_token_v1": 60}, record="spans")
+    assert (run.summary.verdict, run.cases[0].failure) == ("passed", None)
 
 
 def test_hand_written_orchestration_of_agents_is_recorded() -> None:

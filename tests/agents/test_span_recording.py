@@ -48,6 +48,15 @@ def test_a_function_that_returns_its_reply_only_is_recorded_whole() -> None:
     assert recording.trace.incomplete == ""
 
 
+def test_the_time_to_the_first_token_comes_from_the_spans() -> None:
+    """It counts from the message of the user."""
+    durations = record(traced, "Where is A-17?").trace.invocations[0].durations
+    assert durations is not None
+    assert durations.first_token is not None
+    assert durations.total is not None
+    assert 0 <= durations.first_token < durations.total
+
+
 def test_an_agent_in_a_process_of_its_own_is_recorded_by_its_spans() -> None:
     """The spans are read in its process, and the calls come back."""
     run = fairtrial.evaluate(EVAL_SET, traced, CRITERIA, record="spans", holding=Holding("process"))

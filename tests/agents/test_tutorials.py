@@ -251,6 +251,35 @@ def test_a_workflow_of_own_steps_of_llama_index_is_refused() -> None:
         recorded(f"llama-index:{__name__}:llama_index_workflow", QUERY)
 
 
+def test_a_workflow_of_own_steps_is_recorded_in_a_function() -> None:
+    """A step of a workflow of LlamaIndex runs an agent, whose calls stand in the spans."""
+    pytest.importorskip("openinference.instrumentation.llama_index")
+    pytest.importorskip("opentelemetry.proto")
+    from llama_index.core.agent.workflow import FunctionAgent
+    from llama_index.core.tools import FunctionTool
+    from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
+    from llama_index_shop import ScriptedLLM
+
+    class Shop(Workflow):  # type: ignore[misc, unused-ignore]
+        """Asks a clerk in its only step."""
+
+    async def answer(ev: Any) -> Any:
+        tools = [FunctionTool.from_defaults(one, description="A tool.") for one in (get_order, cancel_order)]
+        clerk = FunctionAgent(name="clerk", llm=ScriptedLLM(), tools=tools, streaming=False)
+        return StopEvent(result=str(await clerk.run(ev.topic)))
+
+    # The workflow does not read annotations that are texts.
+    answer.__annotations__ = {"ev": StartEvent, "return": StopEvent}
+    step(workflow=Shop)(answer)
+
+    async def ask(query: str) -> str:
+        return str(await Shop(timeout=10).run(topic=query))
+
+    turn = record_turn(ask, record="spans")
+    assert turn.reply.strip() == "Your teapot is shipped."
+    assert [name for _, name in calls(turn)] == ["get_order"]
+
+
 def test_a_graph_of_pydantic_ai_is_recorded_in_a_function() -> None:
     """The agents that its nodes run write spans."""
     pytest.importorskip("pydantic_ai")

@@ -428,3 +428,17 @@ def test_the_duration_of_a_span_that_never_ended_is_not_known() -> None:
     durations = read_invocation(root, unended, below(lasting(tool(3, "get"), 2), root)).durations
     assert durations is not None
     assert (durations.total, durations.model, durations.tool) == (None, None, 2.0)
+
+
+@pytest.mark.parametrize(("server_name", "seconds", "count"), [("a", 1, 2), ("b", 1, 3), ("a", 9, 3)])
+def test_the_span_of_a_server_in_the_same_process_is_no_second_call(
+    server_name: str, seconds: float, count: int
+) -> None:
+    """An MCP server works while its client waits. Another tool, or a call that outlives the client's, is its own."""
+    root = agent(1, "shop", 20)
+    of_client = {"openinference.span.kind": "TOOL", "tool.name": "a", "input.value": "{}", "output.value": "1"}
+    clients = [lasting(span(number, **{"gen_ai.operation.name": "", **of_client}), 3) for number in (3, 8)]
+    server = lasting(tool(4, server_name, **{"mcp.method.name": "tools/call"}), seconds)
+    spans = [calling(2, "a", "a"), *clients, server, call(15, ["hi"], "done")]
+    invocation = read_invocation(root, *(below(one, root) for one in spans))
+    assert sum(name.startswith("=") for name in names(invocation)) == count

@@ -6,7 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from builders import call, case, trace, turn, unknown_turn, values
-from fairtrial.metrics.efficiency import AgentCost, InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
+from fairtrial.metrics.efficiency import (
+    AgentCost,
+    InferenceCallCount,
+    InvocationDuration,
+    TimeToFirstToken,
+    TokenUsage,
+    ToolCallCount,
+)
 from fairtrial.records.trace import Durations, ToolResult, Trace, Usage
 
 
@@ -58,6 +65,15 @@ def test_seconds() -> None:
     one = turn(reply="a")
     happened = trace(replace(one, durations=Durations(2.0)), one, replace(one, durations=Durations(4.0, 1.0)))
     assert InvocationDuration()(happened, case()).value == 3
+
+
+def test_the_time_to_the_first_token() -> None:
+    """The mean over the invocations that were streamed. Another one says that nothing is recorded."""
+    one = turn(reply="a")
+    times = (Durations(2.0, first_token=0.5), Durations(4.0), Durations(4.0, first_token=1.5))
+    found = TimeToFirstToken()(trace(*(replace(one, durations=own) for own in times)), case())
+    assert found.value == 1
+    assert [part.reason for part in found.parts] == ["", "not recorded", ""]
 
 
 def test_nothing_recorded_is_none_with_a_reason() -> None:

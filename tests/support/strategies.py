@@ -80,6 +80,7 @@ invocations = written(
         "creation_timestamp": st.floats(0, 1e9),
         "duration": st.floats(0, 100),
         "model_duration": st.floats(0, 100),
+        "first_token_duration": st.floats(0, 100),
         "rubrics": st.lists(rubrics, max_size=2),
         "app_details": written({"agent_details": agent_details}),
     },

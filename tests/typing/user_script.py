@@ -127,6 +127,7 @@ from fairtrial import (
     TaskSuccess,
     TextQuality,
     Thought,
+    TimeToFirstToken,
     TokenUsage,
     ToolCall,
     ToolCallCount,
@@ -333,6 +334,7 @@ CRITERIA = (
         for metric in (ToolCallCount(), InferenceCallCount(), TokenUsage(), AgentCost())
     ),
     Criterion("seconds", InvocationDuration(), lower_is_better=True),
+    Criterion("first token", TimeToFirstToken(), lower_is_better=True),
     Criterion("state", FinalStateMatch({"order": "ignore"}, exact=True), threshold=1.0),
     Criterion("value", ReasoningValue()),
     Criterion("rules", ToolRules(), threshold=1.0),

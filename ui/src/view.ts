@@ -386,6 +386,7 @@ export interface Durations {
   total?: number | null;
   model?: number | null;
   tool?: number | null;
+  first_token?: number | null;
 }
 
 export interface Estimate {

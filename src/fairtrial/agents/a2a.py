@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from fairtrial.agents.endpoints.urls import split_parts
+from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.user_parts import read_content
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.protocols import Environment, Item
@@ -112,13 +114,21 @@ class A2ASession:
             task_id=self._task,
         )
         received = _ReceivedParts(self._author)
+        times, count = Stopwatch(), 0
         async with aclosing(self._client.send_message(types.SendMessageRequest(message=request))) as responses:
             async for response in responses:
                 kind = response.WhichOneof("payload")
                 event = getattr(response, kind)
                 self._context = event.context_id or self._context
                 for step in getattr(received, kind)(event):
+                    if isinstance(step, Message):
+                        times.note_token()
                     yield step
+                if received.has_artifact_text:
+                    times.note_token()
+                count += 1
+        if count > 1:  # a single response is no stream
+            yield replace(times.durations, model=None, tool=None)
         state = types.TaskState.Name(received.state)
         self._task = received.task_id if state in _UNFINISHED else ""
         if state in _UNFINISHED or self.about is not None:
@@ -177,6 +187,11 @@ class _ReceivedParts:
             parts.clear()
         parts += update.artifact.parts
         return []
+
+    @property
+    def has_artifact_text(self) -> bool:
+        """Whether a piece of an artifact is text or a file, and not a call."""
+        return any(part.text or part.raw or part.url for parts in self._artifacts.values() for part in parts)
 
     def artifact_steps(self) -> list[Step]:
         """Return the steps of the artifacts: calls and results, then all texts as one message."""

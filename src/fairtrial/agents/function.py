@@ -22,6 +22,7 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.trace import (
     About,
+    Durations,
     Invocation,
     Message,
     Part,
@@ -35,7 +36,7 @@ from fairtrial.records.trace import (
 )
 from fairtrial.text.display import describe_error
 
-_ITEMS = (Message, Thought, ToolCall, ToolResult, Usage, About)
+_ITEMS = (Message, Thought, ToolCall, ToolResult, Usage, Durations, About)
 _END = object()
 
 
@@ -44,7 +45,8 @@ class FunctionAgent:
     """An agent that is a function of the conversation so far, sync or async.
 
     The last invocation of the trace holds the user's new message. The function returns a reply (a string) or steps, or
-    it yields them: strings, `Message`, `Thought`, `ToolCall`, `ToolResult` and `Usage`. The last message is the reply.
+    it yields them: strings, `Message`, `Thought`, `ToolCall`, `ToolResult`, `Usage` and
+    `Durations`. The last message is the reply.
     An `About` describes the agents: their instructions and tools. If the function has a second parameter `call`, it
     calls its tools with `call`, for example `call(get_order, id="A-17")`, and the calls and results are recorded. A
     sync function runs in a thread of its own that cannot keep the process alive. If the first parameter is annotated
@@ -115,7 +117,7 @@ class FunctionSession:
                 if isinstance(step, About):
                     self._latest = step
                     continue
-                if not isinstance(step, Usage):
+                if not isinstance(step, Usage | Durations):
                     steps.append(step)
                 yield step
         steps_before, reply = split_reply(steps)
@@ -176,12 +178,12 @@ def _list_items(result: Any) -> Iterable[Any]:
     return (result,) if isinstance(result, str | Mapping) or not isinstance(result, Iterable) else result
 
 
-def _item(item: Any) -> Step | Usage | About:
+def _item(item: Any) -> Step | Usage | Durations | About:
     if isinstance(item, str):
         return Message(item)
     if isinstance(item, _ITEMS):
         return item
-    allowed = "a string, Message, Thought, ToolCall, ToolResult, Usage or About"
+    allowed = "a string, Message, Thought, ToolCall, ToolResult, Usage, Durations or About"
     raise AgentError(f"an agent must return or yield {allowed}, got {type(item).__name__}")
 
 

@@ -108,6 +108,8 @@ class LlamaIndexSession(ObservedSession):
             if type(event).__name__ == "ToolCallResult":
                 output = event.tool_output
                 self._observer.note_result(str(event.tool_id), response_in(output), is_error=bool(output.is_error))
+            elif type(event).__name__ == "AgentStream" and event.delta and not self._thinks_in_text(event):
+                self._observer.note_token()
             elif isinstance(event, question):
                 self._question = event
                 return (Message(as_text(event.get("prefix", "")), self._name),)
@@ -121,6 +123,10 @@ class LlamaIndexSession(ObservedSession):
         if structured is not None:
             replies.append(Message(as_text(structured), author))
         return replies
+
+    def _thinks_in_text(self, event: Any) -> bool:
+        """Whether an agent writes its thoughts and calls as text, as a `ReActAgent` does."""
+        return hasattr(_list_agents(self._root).get(event.current_agent_name), "reasoning_key")
 
 
 def _list_agents(root: Any) -> Mapping[str, Any]:

@@ -79,6 +79,10 @@ class Observer:
             self._times.end("tool", call_id)
             self._report(ToolResult(call.name, response, call_id, call.author, is_error=is_error, inner=inner))
 
+    def note_token(self) -> None:
+        """Note that the agent streams a piece of text to the user."""
+        self._times.note_token()
+
     def begin_tool(self, call_id: str) -> None:
         """Measure a tool that runs elsewhere. It ends with the result of its call."""
         self._times.start("tool", call_id)

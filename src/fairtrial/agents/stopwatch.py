@@ -15,6 +15,8 @@ class Stopwatch:
     """Times the models and tools of one invocation, also if several of them work at the same time."""
 
     def __init__(self) -> None:
+        self._begin = time.monotonic()
+        self._first_token: float | None = None
         self._starts: dict[tuple[Worker, str], float] = {}
         self._spans: dict[Worker, list[Span]] = {"model": [], "tool": []}
 
@@ -28,11 +30,17 @@ class Stopwatch:
         if start is not None:
             self._spans[worker].append((start, time.monotonic()))
 
+    def note_token(self) -> None:
+        """Note that the agent streams a piece of text or sound. Only the first counts."""
+        if self._first_token is None:
+            self._first_token = time.monotonic() - self._begin
+
     @property
     def durations(self) -> Durations:
         """The seconds with a model at work, and the seconds with a tool but no model at work, as in ADK."""
         model = measure_union(self._spans["model"])
-        return Durations(None, model, measure_union(self._spans["model"] + self._spans["tool"]) - model)
+        tool = measure_union(self._spans["model"] + self._spans["tool"]) - model
+        return Durations(None, model, tool, self._first_token)
 
 
 def measure_union(spans: list[Span]) -> float:

@@ -247,6 +247,8 @@ def _observe_model(
         observer.note_request(author, str(system_prompt or ""), map(_declaration, specs))
         with observer.model_at_work():
             async for event in model.stream(messages, tool_specs, system_prompt, **more):
+                if _has_text(event):
+                    observer.note_token()
                 usage = event.get("metadata", {}).get("usage") if isinstance(event, dict) else None
                 if usage:
                     config = model.get_config()
@@ -257,6 +259,12 @@ def _observe_model(
 
     copied.stream = stream
     return copied
+
+
+def _has_text(event: Any) -> bool:
+    """Whether an event of a model is a piece of text, and not of a call or a thought."""
+    block = event.get("contentBlockDelta") if isinstance(event, dict) else None
+    return isinstance(block, dict) and bool(block.get("delta", {}).get("text"))
 
 
 def _declaration(spec: Any) -> dict[str, Json]:

@@ -17,7 +17,7 @@ _OPPOSITES = {
 """Two replies of opposite meaning, and their ROUGE, in each language."""
 _NOT_ABOUT_REPLIES = frozenset(
     ("tool_trajectory_avg_score", "tool_call_count_v1", "inference_call_count_v1", "token_usage_v1")
-) | {"invocation_duration_v1"}
+) | {"invocation_duration_v1", "time_to_first_token_v1"}
 _MOST_CASES = 200
 """The cases of an eval set whose language is looked at."""
 

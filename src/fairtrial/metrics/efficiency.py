@@ -51,6 +51,15 @@ class InvocationDuration:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeToFirstToken:
+    """`time_to_first_token_v1`: seconds per invocation until the agent streamed its first text or sound."""
+
+    def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
+        """Take the mean of the seconds of each invocation that was streamed."""
+        return _mean(trace, _seconds_to_first_token)
+
+
+@dataclass(frozen=True, slots=True)
 class AgentCost:
     """`agent_cost_v1`: US cents per invocation, by the tokens of each model call and the price list of genai-prices.
 
@@ -119,3 +128,7 @@ def _tokens(invocation: Invocation) -> int | None:
 
 def _seconds(invocation: Invocation) -> float | None:
     return invocation.durations.total if invocation.durations else None
+
+
+def _seconds_to_first_token(invocation: Invocation) -> float | None:
+    return invocation.durations.first_token if invocation.durations else None

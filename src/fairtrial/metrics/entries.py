@@ -230,6 +230,20 @@ _MEASURES: tuple[CatalogEntry, ...] = (
         measured_in="s",
     ),
     CatalogEntry(
+        "time_to_first_token_v1",
+        "How many seconds passed until the agent streamed its first text or sound?",
+        "For agents that stream: people notice this time most. Replies that were not streamed have no score. With a "
+        "threshold, a longer time fails.",
+        "-",
+        "invocation",
+        "yes",
+        "efficiency:TimeToFirstToken",
+        _AMOUNT,
+        lower_is_better=True,
+        sample=2.0,
+        measured_in="s",
+    ),
+    CatalogEntry(
         "trace_value_v1",
         "How much is the trace worth keeping?",
         "For the choice of traces to share or to learn from.",

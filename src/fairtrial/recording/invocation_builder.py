@@ -95,7 +95,10 @@ def _without_step(index: int | None, events: Sequence[Event]) -> tuple[Event, ..
 
 
 def _add_durations(first: Durations, second: Durations) -> Durations:
-    """Return the sum of two durations in models and in tools."""
+    """Return the sum of two durations in models and in tools.
+
+    If nothing was streamed before the decision, nobody knows how long the user waited for it.
+    """
     if first.model is None or second.model is None:
         return second
-    return Durations(None, first.model + second.model, (first.tool or 0.0) + (second.tool or 0.0))
+    return Durations(None, first.model + second.model, (first.tool or 0.0) + (second.tool or 0.0), first.first_token)

@@ -175,11 +175,15 @@ class Usage(Record, frozen=True):
 
 
 class Durations(Record, frozen=True):
-    """The seconds of an invocation, and how many of them passed in models and in tools. None means "not recorded"."""
+    """The seconds of an invocation, and how many of them passed in models and in tools. None means "not recorded".
+
+    `first_token` are the seconds from the user's message to the first piece of text or sound that the agent streamed.
+    """
 
     total: float | None = None
     model: float | None = None
     tool: float | None = None
+    first_token: float | None = None
 
 
 class Event(Record, frozen=True):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import re
+import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -32,10 +33,11 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 class StreamEvent(NamedTuple):
-    """An event of a stream: its name, which may be empty, and the JSON of its data."""
+    """An event of a stream: its name, which may be empty, the JSON of its data, and when it came (monotonic)."""
 
     name: str
     data: Any
+    came: float = 0.0
 
 
 def url_parts(url: str, *, like: str) -> SplitResult:
@@ -143,42 +145,30 @@ class EndpointClient:
     async def send(self, method: str, url: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
         """Return the JSON of the reply to a request of any method. The body is left out if it is None."""
         response = await self._response(method, url, body, headers)
+        content = b""
         try:
+            if _kind(response) == "text/event-stream":
+                return [event async for event in _events(response)]
+            if _kind(response) in ("application/x-ndjson", "application/jsonl"):
+                return [_event("", content) async for content in _lines(response) if content.strip()]
             content = await response.aread()
+            return msgspec.json.decode(content) if content else None
         except self._http_error as error:
             raise self._failure(url, error) from error
-        finally:
-            await response.aclose()
-        kind = _kind(response)
-        try:
-            if kind == "text/event-stream":
-                return list(_events(_LINE_END.split(content)))
-            if kind in ("application/x-ndjson", "application/jsonl"):
-                return [StreamEvent("", msgspec.json.decode(line)) for line in content.split(b"\n") if line.strip()]
-            return msgspec.json.decode(content) if content else None
         except (ValueError, RecursionError) as error:
             text = shorten(content.decode(errors="replace"), SHOWN)
             raise AgentError(f"{url}: replied no JSON ({error}): {text}") from None
+        finally:
+            await response.aclose()
 
     async def events(self, url: str, body: Any) -> AsyncGenerator[StreamEvent, None]:
         """Yield the events of a stream when they come. A reply that is not a stream is one event."""
         response = await self._response("POST", url, body, None)
-        rest = b""
-        lines: list[bytes] = []
         try:
             if _kind(response) != "text/event-stream":
-                yield StreamEvent("", msgspec.json.decode(await response.aread()))
+                yield _event("", await response.aread())
                 return
-            async for chunk in response.aiter_bytes():
-                *whole, rest = (rest + chunk).split(b"\n")
-                for line in whole:
-                    lines.append(line.rstrip(b"\r"))
-                    if lines[-1]:
-                        continue
-                    for event in _events(lines):
-                        yield event
-                    lines = []
-            for event in _events([*lines, rest]):
+            async for event in _events(response):
                 yield event
         except self._http_error as error:
             raise self._failure(url, error) from error
@@ -225,10 +215,27 @@ def _stays(response: Any) -> bool:
     return target is not None and urlsplit(str(target.url))[:2] == urlsplit(str(response.url))[:2]
 
 
-def _events(lines: Iterable[bytes]) -> Iterator[StreamEvent]:
-    """Yield the events in the lines of a stream. A blank line ends an event; `[DONE]` is not an event."""
+def _event(name: str, data: bytes) -> StreamEvent:
+    return StreamEvent(name, msgspec.json.decode(data), time.monotonic())
+
+
+async def _lines(response: Any) -> AsyncIterator[bytes]:
+    """Yield the lines of a response when they come, without their ends."""
+    rest = b""
+    async for chunk in response.aiter_bytes():
+        rest += chunk
+        held = b"\r" if rest.endswith(b"\r") else b""  # its line feed may be in the next chunk
+        *lines, rest = _LINE_END.split(rest.removesuffix(held))
+        rest += held
+        for line in lines:
+            yield line
+    yield rest.removesuffix(b"\r")
+
+
+async def _events(response: Any) -> AsyncIterator[StreamEvent]:
+    """Yield the events of a stream when they come. A blank line ends an event; `[DONE]` is not an event."""
     name, data = "", b""
-    for line in (*lines, b""):
+    async for line in _lines(response):
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"event":
@@ -237,5 +244,7 @@ def _events(lines: Iterable[bytes]) -> Iterator[StreamEvent]:
             data += (b"\n" if data else b"") + value
         elif not line:
             if data.strip() not in (b"", b"[DONE]"):
-                yield StreamEvent(name, msgspec.json.decode(data))
+                yield _event(name, data)
             name, data = "", b""
+    if data.strip() not in (b"", b"[DONE]"):
+        yield _event(name, data)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from fairtrial.agents.endpoints.chat_replies import separate_thoughts, whole_reply
+from fairtrial.agents.endpoints.chat_replies import (
+    separate_thoughts,
+    text_of_chunk,
+    time_of_first_text,
+    whole_reply,
+)
 from fairtrial.agents.endpoints.endpoint_client import (
     BODY,
     SHOWN,
@@ -91,7 +97,11 @@ class ChatSession:
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Post the conversation so far. Raises AgentError if the reply is not a chat completion."""
         self._messages.append({"role": "user", "content": _content(message, parts)})
-        reply = whole_reply(await self._client.post(self._url, {**self._fields, "messages": self._messages}))
+        began = time.monotonic()
+        received = await self._client.post(self._url, {**self._fields, "messages": self._messages})
+        for times in time_of_first_text(received, began, text_of_chunk):
+            yield times
+        reply = whole_reply(received)
         if not isinstance(reply, dict):
             raise AgentError(f"{self._url}: must reply an object with 'choices', got {shorten(str(reply), SHOWN)}")
         usage = _usage(reply)

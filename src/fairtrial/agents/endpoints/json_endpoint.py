@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from fairtrial.agents.endpoints.chat_replies import separate_thoughts
+from fairtrial.agents.endpoints.chat_replies import separate_thoughts, time_of_first_text
 from fairtrial.agents.endpoints.endpoint_client import (
     BODY,
     SHOWN,
@@ -81,7 +82,11 @@ class JsonEndpointSession:
     async def send(self, message: str) -> AsyncIterator[Item]:
         """Post the new message. Raises AgentError if the reply has an error or no text."""
         self._messages.append({"role": "user", "content": message})
-        reply = await self._post(self._template.url, self._template.body, message)
+        began = time.monotonic()
+        received = await self._post(self._template.url, self._template.body, message)
+        for times in time_of_first_text(received, began, lambda data: "".join(self._texts([data]))):
+            yield times
+        reply = _without_times(received)
         for problem in self._values("error", reply):
             if problem not in (None, False, ""):
                 raise AgentError(f"{self._template.url}: {shorten(as_text(problem), SHOWN)}")
@@ -91,12 +96,10 @@ class JsonEndpointSession:
         usage = self._usage(reply)
         if usage != Usage():
             yield usage
-        texts = self._values("reply", reply)
-        if not texts:
+        if not self._values("reply", reply):
             problem = f"{self._template.url}: nothing in the reply is at {self._template.reply}"
             raise AgentError(f"{problem}, got {shorten(as_text(reply), SHOWN)}")
-        text = "".join(as_text(text) for text in texts if text is not None)
-        steps = separate_thoughts([*self._steps(reply), Message(text)])
+        steps = separate_thoughts([*self._steps(reply), Message("".join(self._texts(reply)))])
         for step in steps:
             yield step
         self._messages.append(
@@ -104,18 +107,13 @@ class JsonEndpointSession:
         )
 
     async def _post(self, url: str, body: Any, message: str) -> Any:
-        """Return the JSON of a reply, and keep the id of the conversation in the first reply that has it.
-
-        The reply of a stream is the list of its events.
-        """
+        """Return a reply, and keep the id of the conversation in the first reply that has it."""
         headers = fill(self._template.headers, self._conversation)
         content = self._fill_placeholders(body, message)
         if isinstance(content, dict):
             content = {**content, **fill(self._more, self._conversation)}
         reply = await self._client.post(fill(url, self._conversation), content, headers)
-        if isinstance(reply, list):
-            reply = [event.data if isinstance(event, StreamEvent) else event for event in reply]
-        names = [] if self._is_named else self._values("conversation", reply)
+        names = [] if self._is_named else self._values("conversation", _without_times(reply))
         if names:
             self._conversation, self._is_named = as_text(names[0]), True
         return reply
@@ -136,6 +134,9 @@ class JsonEndpointSession:
     def _values(self, name: str, reply: Any) -> list[Any]:
         path: str = getattr(self._template, name)
         return JsonPath(path).find(reply) if path else []
+
+    def _texts(self, reply: Any) -> list[str]:
+        return [as_text(text) for text in self._values("reply", reply) if text is not None]
 
     def _steps(self, reply: Any) -> Iterator[Step]:
         """Yield the thoughts and the calls with their results."""
@@ -166,3 +167,10 @@ class JsonEndpointSession:
             sum_of_counts(*self._values("output_tokens", reply)),
             model=models[-1] if models else "",
         )
+
+
+def _without_times(reply: Any) -> Any:
+    """Return the JSON of a reply. That of a stream is the list of its events."""
+    if not isinstance(reply, list):
+        return reply
+    return [event.data if isinstance(event, StreamEvent) else event for event in reply]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from fairtrial.agents.endpoints.chat_replies import separate_thoughts
+from fairtrial.agents.endpoints.chat_replies import separate_thoughts, time_of_first_text
 from fairtrial.agents.endpoints.endpoint_client import (
     BODY,
     SHOWN,
@@ -43,6 +44,8 @@ from fairtrial.records.trace import (
 from fairtrial.text.display import shorten
 
 _ENDPOINT = "/responses"
+_DELTAS = tuple(f"response.{kind}.delta" for kind in ("output_text", "refusal", "audio", "audio.transcript"))
+"""The events that add text or sound to the reply. Those of thoughts and calls have other names."""
 
 
 def agent_at(target: str) -> ResponsesAgent:
@@ -99,7 +102,11 @@ class ResponsesSession:
         self._history.append({"role": "user", "content": responses_content(message, parts)})
         inputs = self._history[-1:] if self._is_stored else self._history
         chain = {"previous_response_id": self._previous} if self._is_stored and self._previous else {}
-        response = self._ensure_valid(await self._client.post(self._url, {**self._fields, "input": inputs, **chain}))
+        began = time.monotonic()
+        received = await self._client.post(self._url, {**self._fields, "input": inputs, **chain})
+        for times in time_of_first_text(received, began, _text_of_event):
+            yield times
+        response = self._ensure_valid(received)
         self._previous = str(response.get("id") or "")
         self.about = _about(response) or self.about
         yield read_tokens(response)
@@ -139,6 +146,12 @@ class ResponsesSession:
         if reading.errors:
             raise AgentError(f"{self._url}: {reading.errors[0]}")
         return separate_thoughts(steps)
+
+
+def _text_of_event(event: Any) -> str:
+    """Return the text in an event that adds text or sound to the reply, as `response.output_text.delta` does."""
+    delta = event.get("delta") if isinstance(event, dict) and event.get("type") in _DELTAS else None
+    return delta if isinstance(delta, str) else ""
 
 
 def _about(response: dict[str, Any]) -> About | None:

@@ -197,6 +197,11 @@ class GraphWatch:
         call = tool.call
         tool.result = ToolResult(call.name, {"error": describe_error(error)}, call.id, call.author, is_error=True)
 
+    def note_token(self, text: str, run: str) -> None:
+        """Note a piece that a model streams. The pieces of a model inside a tool are not for the user."""
+        if text and self._tool_at(run) is None:
+            self.times.note_token()
+
     def _tool_at(self, run: str) -> ToolRun | None:
         place = self._places.get(run)
         return place.tool if place is not None else None
@@ -260,6 +265,14 @@ def _usage(message: Any) -> Usage:
     )
 
 
+def _token_callback(watch: GraphWatch) -> Any:
+    async def on_llm_new_token(_: Any, token: Any, *, run_id: Any, chunk: Any = None, **__: Any) -> None:
+        message = getattr(chunk, "message", None)
+        watch.note_token(str(token if message is None else message.text), str(run_id))
+
+    return on_llm_new_token
+
+
 def callback_handler(watch: GraphWatch) -> Any:
     """Return a callback handler of LangChain that reports to a watch.
 
@@ -270,6 +283,7 @@ def callback_handler(watch: GraphWatch) -> Any:
     class Handler(base):  # type: ignore[misc]
         # A call that an environment would answer must not reach the real tool.
         raise_error = True
+        on_llm_new_token = _token_callback(watch)
 
         async def on_chain_start(
             self, _serialized: Any, _inputs: Any, *, run_id: Any, parent_run_id: Any = None, **more: Any

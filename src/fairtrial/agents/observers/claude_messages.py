@@ -181,6 +181,9 @@ class Listener:
             self._flush()
             self._totals.note(self._model, self._counts)
             self._observer.note(_usage(self._counts, self._model))
+        elif event.get("type") == "content_block_delta":
+            if (event.get("delta") or {}).get("type") == "text_delta":
+                self._observer.note_token()
         elif event.get("type") == "content_block_start":
             self._begin_work()
         elif event.get("type") == "message_stop":

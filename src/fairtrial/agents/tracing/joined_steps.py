@@ -15,6 +15,7 @@ from fairtrial.formats.spans.span import Span, SpanItem
 from fairtrial.protocols import Item
 from fairtrial.records.trace import (
     AgentDetails,
+    Durations,
     Event,
     Invocation,
     Message,
@@ -38,18 +39,19 @@ class JoinedTurn(NamedTuple):
     gap: str = ""
 
 
-def join_turn(items: Sequence[Item], spans: Sequence[SpanItem]) -> JoinedTurn:
+def join_turn(items: Sequence[Item], spans: Sequence[SpanItem], began: float) -> JoinedTurn:
     """Return the items of an adapter with those that only spans hold.
 
     If one source holds every call of the other, its steps are taken, with the adapter's own objects for the calls that
     both hold. If each holds a call that the other lacks, the adapter's steps stay, and the turn has a gap. The same
-    applies to the calls of models. The reply is the adapter's, if it has one.
+    applies to the calls of models. The reply is the adapter's, if it has one. The turn `began` so many seconds after
+    1970.
     """
     turn = JoinedTurn(tuple(items))
     # A client below the OpenAI Agents SDK may be instrumented too: each of both then tells of every call.
     for source in (filter(_is_of_agents_sdk, spans), filter(lambda span: not _is_of_agents_sdk(span), spans)):
         earlier = turn
-        turn = _join_source(earlier.items, list(source))
+        turn = _join_source(earlier.items, list(source), began)
         turn = JoinedTurn(turn.items, earlier.agents or turn.agents, earlier.gap or turn.gap)
     return turn
 
@@ -58,7 +60,7 @@ def _is_of_agents_sdk(span: SpanItem) -> bool:
     return isinstance(span, Span) and any(name.startswith("openai_agents.") for name in span.attributes)
 
 
-def _join_source(items: Sequence[Item], spans: Sequence[SpanItem]) -> JoinedTurn:
+def _join_source(items: Sequence[Item], spans: Sequence[SpanItem], began: float) -> JoinedTurn:
     conversation = single_conversation(spans, [], Diagnostics("spans"), TraceOptions()) if spans else None
     if conversation is None:
         return JoinedTurn(tuple(items))
@@ -75,7 +77,21 @@ def _join_source(items: Sequence[Item], spans: Sequence[SpanItem]) -> JoinedTurn
     if steps is not own_steps:
         # Events group the adapter's own steps, which are no longer the steps of the turn.
         others = [item for item in others if not isinstance(item, Event)]
+    others = _with_first_token(others, trace, began)
     return JoinedTurn((*usages, *steps, *others), trace.agents, gap or trace.incomplete or trace.inner_incomplete)
+
+
+def _with_first_token(items: list[Item], trace: Trace, began: float) -> list[Item]:
+    """Return items with the time to the first token of the spans, if the adapter has none."""
+    first = next((own for own in trace.invocations if own.durations and own.durations.first_token is not None), None)
+    if first is None or first.created is None or first.durations is None or first.durations.first_token is None:
+        return items
+    seconds = max(first.created + first.durations.first_token - began, 0.0)
+    own = [item for item in items if isinstance(item, Durations)]
+    if any(item.first_token is not None for item in own):
+        return items
+    times = replace(own[-1], first_token=seconds) if own else Durations(first_token=seconds)
+    return [*(item for item in items if not own or item is not own[-1]), times]
 
 
 def _list_steps(invocation: Invocation) -> Iterator[Step]:

@@ -69,6 +69,7 @@ class SpanSession:
         failure: BaseException | None = None
         open_routes()  # the agent may have set a provider since
         self._collection.is_open = True
+        began = time.time()
         try:
             async for item in send_message(self._session, message, parts):
                 items.append(item)  # noqa: PERF401  (what came before an error is kept)
@@ -77,7 +78,7 @@ class SpanSession:
             failure = error
         finally:
             self._collection.is_open = False
-        turn = join_turn(items, self._collection.take())
+        turn = join_turn(items, self._collection.take(), began)
         self._agents = {agent.name: agent for agent in turn.agents}
         self.incomplete = self.incomplete or self._collection.gap or turn.gap
         for item in turn.items:

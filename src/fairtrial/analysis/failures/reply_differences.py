@@ -27,6 +27,7 @@ NO_REPLY_CRITERIA = frozenset(
         "token_usage_v1",
         "agent_cost_v1",
         "invocation_duration_v1",
+        "time_to_first_token_v1",
         "trace_value_v1",
         "per_turn_user_simulator_quality_v1",
     ]

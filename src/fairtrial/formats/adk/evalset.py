@@ -52,15 +52,15 @@ CASE = spellings(
 )
 CASE_MARKS = frozenset(spellings("eval_id", "conversation", "conversation_scenario", "actual_conversation"))
 """A case has at least one of these keys. An object without any of them is not a case."""
+_DURATIONS = ("duration", "model_duration", "tool_duration", "first_token_duration")
+"""The fields of an invocation with its durations, in the order of the record. The last is ours."""
 _INVOCATION = spellings(
     "invocation_id",
     "user_content",
     "final_response",
     "intermediate_data",
     "creation_timestamp",
-    "duration",
-    "model_duration",
-    "tool_duration",
+    *_DURATIONS,
     "rubrics",
     "app_details",
     "tools",
@@ -320,10 +320,6 @@ def _trpc(fields: dict[str, Any], at: Place, reading: Diagnostics) -> tuple[Step
 
 
 def _durations(fields: dict[str, Any], at: Place, reading: Diagnostics) -> Durations | None:
-    if not ("duration" in fields or "model_duration" in fields or "tool_duration" in fields):
+    if not any(name in fields for name in _DURATIONS):
         return None
-    return Durations(
-        reading.number(fields, "duration", at),
-        reading.number(fields, "model_duration", at),
-        reading.number(fields, "tool_duration", at),
-    )
+    return Durations(*(reading.number(fields, name, at) for name in _DURATIONS))

@@ -127,6 +127,7 @@ def invocation_json(invocation: Invocation) -> dict[str, Json]:
         duration=durations and durations.total,
         model_duration=durations and durations.model,
         tool_duration=durations and durations.tool,
+        first_token_duration=durations and durations.first_token,
         rubrics=[_rubric(rubric) for rubric in invocation.rubrics] or None,
         checks=[check_json(check) for check in invocation.checks] or None,
         creation_timestamp=invocation.created,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.dialects.facts import NOTHING, Facts, combined
+from fairtrial.formats.dialects.mcp import METHODS
 
 _HANDOVER = "transfer_to_"
 
@@ -34,6 +35,29 @@ def merge_calls(nodes: Sequence[Node]) -> None:
     for node in nodes:
         if node.facts.kind == "tool" and (above := node.above()) is not None and _is_same_tool(above.facts, node.facts):
             _absorb(above, node)
+    _merge_servers([node for node in nodes if node.facts.kind == "tool" and node.parent is not None])
+
+
+def _merge_servers(tools: Sequence[Node]) -> None:
+    """Merge the span of an MCP server in the process of its client with the client's span beside it.
+
+    The server works while the client waits, and each call of the client is one call of the server.
+    """
+    servers = [node for node in tools if not node.span.attributes.keys().isdisjoint(METHODS)]
+    clients: dict[tuple[Node | None, str], deque[Node]] = defaultdict(deque)
+    for node in tools if servers else ():
+        if node.span.attributes.keys().isdisjoint(METHODS):
+            clients[node.parent, node.facts.name].append(node)
+    for server in servers:
+        waiting = clients[server.parent, server.facts.name]
+        while waiting and waiting[0].span.last < server.span.start:
+            waiting.popleft()
+        for client in waiting:
+            is_around = client.span.start <= server.span.start and server.span.last <= client.span.last
+            if is_around and _is_same_tool(client.facts, server.facts):
+                waiting.remove(client)
+                _absorb(client, server)
+                break
 
 
 def _absorb(node: Node, double: Node) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from fairtrial.formats.conversation.draft import Draft
-from fairtrial.formats.conversation.nodes import Node
+from fairtrial.formats.conversation.first_tokens import seconds_to_first_token
+from fairtrial.formats.conversation.nodes import ORDER, Node
 from fairtrial.formats.spans.span import Span
-from fairtrial.records.trace import Durations
+from fairtrial.records.trace import Durations, Message
 
 NANOSECONDS = 1e9
 _START = attrgetter("start")
@@ -44,7 +45,20 @@ def measure_durations(nodes: Iterable[Node]) -> tuple[float | None, Durations | 
     total = (max(ends) - start) / NANOSECONDS if len(ends) == len(timed) else None
     model = _union([node.span for node in timed if node.facts.kind == "model"])
     tool = _union([node.span for node in timed if node.facts.kind == "tool"])
-    return start / NANOSECONDS, Durations(total, model, tool)
+    return start / NANOSECONDS, Durations(total, model, tool, _find_first_token(timed, start))
+
+
+def _find_first_token(nodes: Iterable[Node], start: int) -> float | None:
+    """Return the seconds until the first model call with a text began to stream it.
+
+    An answer without a text, for example a call, shows nothing to the user.
+    """
+    for node in sorted(nodes, key=ORDER):
+        output = node.facts.output
+        if node.facts.kind == "model" and (output is None or any(isinstance(step, Message) for step in output)):
+            seconds = seconds_to_first_token(node.span)
+            return None if seconds is None else (node.span.start - start) / NANOSECONDS + seconds
+    return None
 
 
 def _union(spans: list[Span]) -> float | None:

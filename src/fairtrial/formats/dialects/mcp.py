@@ -8,12 +8,13 @@ from fairtrial.formats.dialects.facts import Dialect, Facts
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 
-_METHODS = ("mcp.method.name", "mcp.method")
+METHODS = ("mcp.method.name", "mcp.method")
+"""The attributes that mark a span of MCP."""
 _CALL = "tools/call"
 
 
 def _read(span: Span, _reading: Diagnostics) -> Facts:
-    if extract_text(span, *_METHODS) != _CALL:
+    if extract_text(span, *METHODS) != _CALL:
         return Facts("ignored")
     name = extract_text(span, "gen_ai.tool.name", "mcp.tool.name") or span.name.removeprefix(_CALL).strip()
     answer = read_data(span, "gen_ai.tool.call.result", "mcp.tool.result")
@@ -27,4 +28,4 @@ def _read(span: Span, _reading: Diagnostics) -> Facts:
     )
 
 
-MCP = Dialect("MCP", _METHODS, _read)
+MCP = Dialect("MCP", METHODS, _read)

@@ -16,6 +16,7 @@ _FIELDS = {
     "model": "model.name",
     "usageDetails": "usage_details",
     "usage": "usage_details",
+    "completionStartTime": "completion_start_time",
 }
 """The fields of an observation, with the end of the attribute that the SDK sends for the same."""
 

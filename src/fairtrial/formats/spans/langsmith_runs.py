@@ -39,6 +39,11 @@ def _id_in_order(dotted_order: Any) -> str:
     return dotted_order.rpartition(".")[2].partition("Z")[2] if isinstance(dotted_order, str) else ""
 
 
+def _first_token_time(run: dict[str, Any]) -> Json:
+    """Return the time of the first token as a client notes it, before LangSmith makes a field of it."""
+    return next((event.get("time") for event in _runs(run, "events") if event.get("name") == "new_token"), None)
+
+
 def _span(run: dict[str, Any]) -> Span:
     extra = member(run, "extra")
     metadata = member(extra, "metadata")
@@ -48,6 +53,7 @@ def _span(run: dict[str, Any]) -> Span:
         "langsmith.outputs": run.get("outputs"),
         "langsmith.invocation_params": extra.get("invocation_params"),
         "langsmith.tool_call_id": extra.get("tool_call_id"),
+        "langsmith.first_token_time": run.get("first_token_time") or _first_token_time(run),
         **{f"langsmith.metadata.{name}": metadata.get(name) for name in (*_SESSIONS, "ls_model_name")},
     }
     error = run.get("error")
