@@ -368,7 +368,7 @@ class StoreViewer:
 
 def encode_view(view: Any) -> bytes:
     """Return a view as JSON, without secrets, and without text that no encoding has."""
-    return msgspec.json.encode(view if isinstance(view, shapes.FoundCases) else clean(shapes.plain_view(view)))
+    return msgspec.json.encode(view if isinstance(view, shapes.FoundCases) else clean(view))
 
 
 def _mentions(row: shapes.RunRow, text: str) -> bool:
