@@ -47,7 +47,7 @@ def darkest(page: Any) -> int:
     """The lightest colour of the darkest pixel on the first sheet."""
     with printed(page) as sheets:
         pixels = sheets[0].render(scale=2).to_pil().convert("RGB")
-        return min(max(color) for _, color in pixels.getcolors(pixels.width * pixels.height))
+        return int(min(max(color) for _, color in pixels.getcolors(pixels.width * pixels.height)))
 
 
 @pytest.fixture(scope="module")

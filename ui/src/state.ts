@@ -16,6 +16,11 @@ export function boardOf(run: string): string {
   return `#page=board&run=${encodeURIComponent(run)}`;
 }
 
+/** The page of the series of a run, which only a viewer has, in the reader's language and theme. */
+export function historyOf(run: string, language: string, theme: string): string {
+  return `/history/${encodeURIComponent(run)}?${new URLSearchParams({ lang: language, theme })}`;
+}
+
 /** The fragment of a queue of outcomes that people label. */
 export function queueOf(run: string, queue: number): string {
   return `#page=label&run=${encodeURIComponent(run)}&queue=${queue}`;
