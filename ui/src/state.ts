@@ -106,5 +106,5 @@ export function moved(state: State, change: Partial<State>): State {
 }
 
 export function isLimited(query: Query): boolean {
-  return JSON.stringify(query) !== JSON.stringify(EVERYTHING);
+  return (Object.keys(EVERYTHING) as (keyof Query)[]).some((name) => JSON.stringify(query[name]) !== JSON.stringify(EVERYTHING[name]));
 }
