@@ -10,16 +10,19 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import aggregate
+from fairtrial.api.run_parts.collected_failures import report_changes, report_failures
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase
 from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult, Outcome
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Score
 from fairtrial.records.summary import Summary
 from fairtrial.records.trace import Invocation, Message, ToolResult
+from fairtrial.reports.report_table import ReportedRun
 
 
 @dataclass
@@ -31,6 +34,9 @@ class RepeatedRun:
     info = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00+00:00", "0", "score", finished="2026-01-01")
     calibrations = ()
     labels = ()
+    board_events = ()
+    attacks = None
+    lasting_failure = None
     ballots: Mapping[str, Ballot] = field(default_factory=dict)
     replies: Mapping[str, Reply] = field(default_factory=dict)
 
@@ -50,6 +56,15 @@ class RepeatedRun:
     def summary(self) -> Summary:
         """The numbers over all attempts."""
         return aggregate(self.cases)
+
+    @property
+    def failure_modes(self) -> Failures | None:
+        """The modes of the failures."""
+        return report_failures(self)
+
+    def mode_changes(self, base: ReportedRun) -> ModeChanges | None:
+        """The changes of the modes since a base run."""
+        return report_changes(self, base)
 
     @property
     def expected(self) -> Iterator[ExpectedCase]:

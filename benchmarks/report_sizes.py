@@ -12,7 +12,7 @@ import json
 import random
 import sys
 import tempfile
-import time
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,24 +24,23 @@ from repeated_run import RepeatedRun
 sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
 
 from fairtrial import api
+from fairtrial.analysis.aggregation import aggregate
 from fairtrial.records.ballot import Ballot, SentPrompt
-from fairtrial.reports.html import write_pages
-from finished import FinishedRun
+from fairtrial.store import Store
 from judged_pages import judged_run
 
 _DIALOGUES = Path(__file__).parents[2] / "shared" / "data" / "tau-bench" / "gpt-4o-airline.json"
 _FEW, _MANY = 1000, 10_000
 _KILOBYTE = 1000
 _JUDGED = "judged"
+_JUDGED_CASES, _LONG = 200, 13
+_RUN = "20261120-093000-judged"
 
 
 def main(peer: str) -> None:
     """Print the sizes. The peer has none of these reports."""
     del peer
-    judged = measuring.run([measuring.OURS, __file__, _JUDGED, "200"]).said
-    measuring.heading(f"report of 200 judged cases, {judged['ballots']:,.0f} ballots")
-    measuring.target("HTML: CPU", judged["seconds"], "s", at_most=8)
-    measuring.line("  size", f"{judged['bytes'] / 1e6:.1f} MB")
+    _measure_judged()
     measuring.heading(f"reports of {_MANY:,} attempts of tau-bench's size")
     if not _DIALOGUES.exists():
         measuring.line("tau-bench", f"is not at {_DIALOGUES}")
@@ -58,18 +57,39 @@ def main(peer: str) -> None:
     )
 
 
-def _write_judged() -> dict[str, float]:
-    """Write the report of 200 cases with five judged criteria, of which 13 have 60 turns, and return what it took."""
-    long, short = judged_run(60, cases=13), judged_run(5, cases=200)
-    results = [*long.results, *(own for own in short.results if own.position >= len(long.results))]
-    expected = [*long.expectations, *(own for own in short.expectations if own.position >= len(long.results))]
-    recorded = [*long.recorded, *(own for own in short.recorded if own[0] >= len(long.results))]
+def _measure_judged() -> None:
+    """Print what `fairtrial show RUN --html` takes, a process of its own, from a store."""
+    with tempfile.TemporaryDirectory() as folder:
+        url, page = f"sqlite:///{folder}/runs.db", Path(folder) / "page.html"
+        ballots = measuring.run([measuring.OURS, __file__, _JUDGED, url]).said["ballots"]
+        command = [measuring.OURS, "-m", "fairtrial", "show", _RUN, "--store", url]
+        codes = (0, 1)  # the run failed
+        alone = measuring.run(command, codes=codes)
+        taken = measuring.run([*command, "--html", str(page)], codes=codes)
+        measuring.heading(f"report of {_JUDGED_CASES} judged cases, {ballots:,.0f} ballots, from a store")
+        measuring.target("show --html: CPU of the process", taken.cpu, "s", at_most=8)
+        measuring.target("show --html: peak memory of the process", taken.peak_mb, "MB", at_most=150)
+        measuring.line("  without --html: CPU, peak memory", f"{alone.cpu:.1f} s, {alone.peak_mb:.0f} MB")
+        measuring.line("  size", f"{page.stat().st_size / 1e6:.1f} MB")
+
+
+def _store_judged(url: str) -> dict[str, float]:
+    """Store 200 cases with five judged criteria, of which 13 have 60 turns, and return the number of ballots."""
+    long, short = judged_run(60, cases=_LONG), judged_run(5, cases=_JUDGED_CASES)
+    results = [*long.results, *(own for own in short.results if own.position >= _LONG)]
     ballots = {name: _with_conversation(name, own) for name, own in {**short.ballots, **long.ballots}.items()}
-    run = FinishedRun(long.info, results, expected, recorded, (), ballots)
-    began = time.process_time()
-    with tempfile.TemporaryFile() as stream:
-        write_pages(stream, [run])
-        return {"seconds": time.process_time() - began, "bytes": float(stream.tell()), "ballots": float(len(ballots))}
+    with closing(Store(url)) as store:
+        store.begin(long.info)
+        store.add_cases(_RUN, [*long.expectations, *(own for own in short.expectations if own.position >= _LONG)])
+        for position, own in (*long.recorded, *(entry for entry in short.recorded if entry[0] >= _LONG)):
+            store.add_recording(_RUN, position, own, may_wait=True)
+        stored = store.ballots(_RUN)
+        for name, ballot in ballots.items():
+            stored[name] = ballot
+        for result in results:
+            store.add_result(_RUN, result)
+        store.finish(long.info, aggregate(results, ballots.values()))
+    return {"ballots": float(len(ballots))}
 
 
 def _with_conversation(name: str, ballot: Ballot) -> Ballot:
@@ -89,16 +109,16 @@ def _turn(case: int, turn: int) -> str:
 
 def _report(name: str, attempts: int) -> dict[str, Any]:
     """Write a report in a process of its own, and return its size and what it took."""
-    taken = measuring.run([measuring.OURS, __file__, name, attempts])
+    taken = measuring.run([measuring.OURS, __file__, name, str(attempts)])
     return {"cpu": taken.cpu, "peak_mb": taken.peak_mb, **taken.said}
 
 
-def write(name: str, attempts: int) -> None:
-    """Write a report, and print its size."""
+def write(name: str, target: str) -> None:
+    """Write a report of so many attempts, and print its size. Or store the judged run at a URL."""
     if name == _JUDGED:
-        print(json.dumps(_write_judged()))
+        print(json.dumps(_store_judged(target)))
         return
-    run: Any = RepeatedRun(list(api.load_recordings(_DIALOGUES)), attempts)
+    run: Any = RepeatedRun(list(api.load_recordings(_DIALOGUES)), int(target))
     report = next(own for own in api.REPORTS if own.name == name)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report"
@@ -110,4 +130,4 @@ def write(name: str, attempts: int) -> None:
 
 
 if __name__ == "__main__":
-    write(sys.argv[1], int(sys.argv[2]))
+    write(sys.argv[1], sys.argv[2])

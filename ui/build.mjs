@@ -32,5 +32,5 @@ if (process.argv[2] === "test") {
     format: "iife",
     minify: true,
   });
-  await build({ ...shared, entryPoints: { report: "src/style.css" }, outdir: assets, minify: true });
+  await build({ ...shared, entryPoints: { report: "src/pages.css" }, outdir: assets, minify: true });
 }

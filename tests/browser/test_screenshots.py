@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from browsing import launched, opened
 
-from commands import fairtrial
 from judged_pages import write_judged
+from mutated_pages import write_mutants
 from report_pages import write_comparison, write_comparisons, write_run
 
 pytestmark = pytest.mark.browser
@@ -87,27 +87,8 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "judged": write_judged(folder / "judged.html", 6),
         "both": write_comparison(folder / "both.html"),
         "many": write_comparisons(folder / "many.html"),
-        "mutants": write_mutants(folder),
+        "mutants": write_mutants(folder / "mutants.html"),
     }
-
-
-def write_mutants(folder: Path) -> str:
-    """The page about the mutants of two cases, and its address."""
-    eval_set, page = folder / "shop.evalset.json", folder / "mutants.html"
-    eval_set.write_text(EVAL_SET, encoding="utf-8")
-    store = f"sqlite:///{folder}/mutants.db"
-    fairtrial("mutate", str(eval_set), "--html", str(page), "--operator", "negated", "--store", store)
-    return page.as_uri()
-
-
-EVAL_SET = """{"eval_set_id": "shop", "eval_cases": [
-  {"eval_id": "late_order", "conversation": [{
-    "user_content": {"role": "user", "parts": [{"text": "Where is order A-17?"}]},
-    "final_response": {"role": "model", "parts": [{"text": "Order A-17 is ready. It arrives on Friday."}]}}]},
-  {"eval_id": "refund", "conversation": [{
-    "user_content": {"role": "user", "parts": [{"text": "Can I send it back?"}]},
-    "final_response": {"role": "model", "parts": [{"text": "Yes, you can send it back. It is free."}]}}]}
-]}"""
 
 
 @pytest.mark.parametrize("name", STATES)

@@ -1,97 +1,173 @@
-"""The states of a page that a reader makes: no violation of WCAG 2.2 AA in any of them, wide and narrow."""
+"""No state of a page has a violation of WCAG 2.2 AA: each control is used, wide and light, and narrow and dark.
+
+The languages and both themes of each page are tested where its content is: pages, viewer, board and labels.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import AXE, HEIGHTS, axe_problems, opened
+from browsing import HEIGHTS, opened, signed_in
+from walking import Walk, classes_of_sources
 
+from commands import fairtrial
+from fairtrial.api import QueueRequest, history, history_html
+from fairtrial.api.labels.label_desk import LabelDesk
+from fairtrial.reports.html import write_pages
+from fairtrial.store import Store
+from graded_runs import graded_run
 from judged_pages import write_judged
-from report_pages import write_run
+from mode_runs import EXTRA, NOW, mode_run
+from mutated_pages import write_mutants
+from report_pages import run as report_run
+from report_pages import write_comparison, write_comparisons, write_run
+from viewers import FIRST, SECOND, fill, viewing
 
 pytestmark = pytest.mark.browser
 
+WIDTHS = {1280: ("light", "en-US"), 320: ("dark", "ja-JP")}
+"""The theme and the language of each width."""
+
 CASE, READY = "#page=case&case=0", ".case .invocation"
+FILES = {
+    "run": ("run", "", ".row .name"),
+    "grouped": ("run", "#sort=verdict&group=yes", ".group-name"),
+    "nothing found": ("run", "#q=zzzz", "[role=grid][aria-rowcount='0']"),
+    "setup": ("run", "#page=setup", ".setup-page"),
+    "attempts of a case": ("run", "#page=case&case=1", READY),
+    "an error": ("run", "#page=case&case=3", ".case"),
+    "judged case": ("judged", CASE, READY),
+    "two runs": ("both", "#page=compare", ".compared-cases li"),
+    "a case in two runs": ("both", "#page=compare&case=2", ".pane .invocation"),
+    "four runs": ("many", "#page=compare", ".compare-all tbody a"),
+    "modes": ("modes", "", ".modes"),
+    "a decisive step": ("modes", "#page=case&case=12", ".decisive"),
+    "mutants": ("mutants", "", "main.mutation"),
+    "failures": ("failures", "", "main.mutation"),
+    "history": ("history", "", "svg.series"),
+}
+"""The pages that are files: the file, the fragment, and the element that must be there."""
+VIEWS = {
+    "list of runs": ("#page=runs", ".run-link"),
+    "run in a viewer": (f"#run={FIRST}", ".row .name"),
+    "case in a viewer": (f"#page=case&run={FIRST}&case=0", READY),
+    "setup in a viewer": (f"#page=setup&run={FIRST}", ".setup-page"),
+    "compared in a viewer": (f"#page=compare&run={SECOND}&base={FIRST}&case=2", ".pane .invocation"),
+    "board": (f"#page=board&run={NOW}", ".card"),
+    "failed case": (f"#page=case&run={NOW}&case=12", ".decisive"),
+    "labels": (f"#page=labels&run={FIRST}", ".queue-link"),
+    "name of a labeller": (f"#page=label&run={FIRST}&queue=1", ".label-form"),
+    "blind label": (f"#page=label&run={FIRST}&queue=1&as=eva", ".label-item"),
+    "open label": (f"#page=label&run={FIRST}&queue=2&as=eva", ".label-item"),
+    "no run": ("#run=20200101", "main [role=alert]"),
+}
+"""The pages of a viewer: the fragment, and the element that must be there."""
+ELSEWHERE = {
+    "fact": "test_fact_marks",
+    "fact-list": "test_fact_marks",
+    "fact-sign": "test_fact_marks",
+    "facts": "test_fact_marks",
+    "changed-file": "test_state_delta",
+}
+"""Classes of pages whose runs are made by other modules, which read them with axe."""
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A page of 12 cases, and the page of a judged case."""
+    """The addresses of the files."""
     folder = tmp_path_factory.mktemp("states")
-    return {"run": write_run(folder / "run.html"), "judged": write_judged(folder / "judged.html", turns=3) + CASE}
+    written: dict[str, Callable[[Path], str]] = {
+        "run": write_run,
+        "judged": lambda path: write_judged(path, turns=3),
+        "both": write_comparison,
+        "many": write_comparisons,
+        "modes": write_modes,
+        "mutants": write_mutants,
+        "failures": write_failures,
+        "history": write_history,
+    }
+    return {name: write(folder / f"{name}.html") for name, write in written.items()}
 
 
-def help_opened(page: Any) -> None:
-    """The keys, in a dialog."""
-    page.keyboard.press("?")
-    page.locator("dialog[open]").wait_for()
+def write_modes(path: Path) -> str:
+    """Write the page of a run with two modes."""
+    with path.open("wb") as stream:
+        write_pages(stream, [mode_run(NOW, extra=EXTRA)])
+    return path.as_uri()
 
 
-def plain_text(page: Any) -> None:
-    """Markdown as it was written."""
-    page.keyboard.press("m")
+def write_failures(path: Path) -> str:
+    """Write the page about the failures of a run."""
+    url = f"sqlite:///{path.parent}/failures.db"
+    with closing(Store(url)) as store:
+        fill(store, mode_run(NOW, extra=EXTRA))
+    fairtrial("failures", NOW, "--store", url, "--html", str(path))
+    return path.as_uri()
 
 
-def moved_to_a_step(page: Any) -> None:
-    """The next case that did not pass, after the expectation and thoughts were hidden."""
-    for key in "etx":
-        page.keyboard.press(key)
+def write_history(path: Path) -> str:
+    """Write the page of a series with a broken case."""
+    url = f"sqlite:///{path.parent}/series.db"
+    for number in range(4):
+        graded_run({"steady": [1.0], "broken": [float(number < 2)]}, store=url)
+    path.write_text(history_html(history(store=url)), encoding="utf-8")
+    return path.as_uri()
 
 
-def grouped(page: Any) -> None:
-    """Cases by their verdict, downwards."""
-    page.locator(".arrangement select").select_option("verdict")
-    page.get_by_role("button", name="Group", exact=True).click()
-    page.locator(".group-name").first.wait_for()
+def stored(folder: Path) -> str:
+    """A store with two runs of the same cases, a run with modes, and two queues of labels."""
+    url = f"sqlite:///{folder}/runs.db"
+    with closing(Store(url)) as store:
+        for seed, run_id in enumerate((FIRST, SECOND), 1):
+            fill(store, dataclasses.replace(report_run(run_id, seed=seed)))
+        fill(store, mode_run(NOW, extra=EXTRA))
+        desk = LabelDesk(store)
+        desk.open(FIRST, QueueRequest("final_response_quality", sample=5))
+        desk.open(FIRST, QueueRequest("final_response_quality", sample=5, blind=False, question="Right?"))
+    return url
 
 
-def columns_chosen(page: Any) -> None:
-    """The menu of columns is open."""
-    page.locator(".columns-menu > summary").click()
-    page.get_by_role("checkbox", name="response_match_score").uncheck()
+@pytest.fixture(scope="module")
+def walk(browser: Any, files: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Walk:
+    """A walk through all pages, which takes minutes and is done once."""
+    own = Walk()
+    for width, (theme, locale) in WIDTHS.items():
+        options = {
+            "viewport": {"width": width, "height": HEIGHTS[width]},
+            "bypass_csp": True,
+            "color_scheme": theme,
+            "locale": locale,
+        }
+        for name, (file, fragment, ready) in FILES.items():
+            with opened(browser, **options) as visit:
+                own.through(f"{name} {width}", visit.page, lambda: visit.open(files[file] + fragment, ready))  # noqa: B023
+                assert visit.errors == visit.requests == []
+        with viewing(stored(tmp_path_factory.mktemp("walked"))) as site:
+            for name, (fragment, ready) in VIEWS.items():
+                with signed_in(browser, site, **options) as window:
+                    own.through(f"{name} {width}", window.page, lambda: window.show(fragment, ready))  # noqa: B023
+                    assert window.errors == window.requests == []
+    return own
 
 
-def nothing_found(page: Any) -> None:
-    """A search without a result."""
-    page.locator("#search").fill("zzzz no such text")
-    page.locator("[role=grid][aria-rowcount='0']").wait_for()
+def test_no_state_has_a_violation(walk: Walk) -> None:
+    """Also no state is wider than its window."""
+    assert walk.problems == []
 
 
-def only_failed(page: Any) -> None:
-    """A filter is on, and a row has the focus."""
-    page.keyboard.press("f")
-    page.keyboard.press("j")
+def test_the_walk_was_long(walk: Walk) -> None:
+    """Nearly twenty states a page, so that a walk that finds no controls fails."""
+    assert walk.states > 12 * len(WIDTHS) * (len(FILES) + len(VIEWS))
 
 
-STATES: dict[str, tuple[str, Callable[[Any], None]]] = {
-    "judged": ("judged", lambda _: None),
-    "plain text": ("judged", plain_text),
-    "hidden": ("judged", moved_to_a_step),
-    "help": ("run", help_opened),
-    "grouped": ("run", grouped),
-    "columns": ("run", columns_chosen),
-    "nothing": ("run", nothing_found),
-    "failed": ("run", only_failed),
-}
-
-
-WIDTHS = [(name, width) for name in STATES for width in (1280, 320) if (name, width) != ("columns", 320)]
-"""A narrow page has no columns, and no menu of them."""
-
-
-@pytest.mark.parametrize(("name", "width"), WIDTHS)
-def test_axe_finds_no_violation_in_a_state(browser: Any, files: dict[str, str], name: str, width: int) -> None:
-    """In both themes, in the language with the longest and in that with the widest letters."""
-    file, make = STATES[name]
-    with opened(browser, viewport={"width": width, "height": HEIGHTS[width]}, bypass_csp=True) as own:
-        own.open(files[file], READY if file == "judged" else ".row .name")
-        make(own.page)
-        if name == "help":  # the rest of the page cannot be reached behind a dialog
-            own.page.evaluate(AXE.read_text("utf-8"))
-            found = own.page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa']})")
-            assert [entry["id"] for entry in found["violations"]] == []
-        else:
-            assert axe_problems(own.page, ("en", "ja")) == []
-        assert own.errors == own.requests == []
+def test_every_element_of_the_program_was_seen(walk: Walk) -> None:
+    """Each class in the sources was in the page when axe read it, here or in a module that is named."""
+    missing = {name: source for name, source in classes_of_sources().items() if name not in walk.classes}
+    assert {name: source for name, source in missing.items() if name not in ELSEWHERE} == {}
+    for module in set(ELSEWHERE.values()):
+        assert "axe_problems(" in (Path(__file__).parent / f"{module}.py").read_text("utf-8")

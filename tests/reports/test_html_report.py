@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import io
+import itertools
 import json
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fairtrial.records.attempt import Failure, Recording
+from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.result import CaseResult, Outcome
@@ -27,6 +31,7 @@ from fairtrial.reports.views.view import repeat_command
 from fairtrial.text.redaction.redact import redact
 from finished import FinishedRun
 from html_pages import write_page
+from judged_pages import judged_run
 from report_pages import run
 from schema_checks import check_shape
 from secret_corpus import positives
@@ -202,6 +207,27 @@ def test_secrets_in_repeated_messages_of_prompts_never_reach_the_page() -> None:
         if clean(prompt) != redact(prompt, emails=False)[0]:
             differing.append(example)
     assert differing == []
+
+
+def with_reasons(ballot: Ballot, reasons: Iterator[str]) -> Ballot:
+    """A ballot whose votes have other reasons."""
+    votes = []
+    for vote in ballot.votes:
+        opinions = {item: replace(own, rationale=next(reasons)) for item, own in vote.opinions.items()}
+        votes.append(replace(vote, opinions=opinions))
+    return replace(ballot, votes=tuple(votes))
+
+
+def test_secrets_in_reasons_of_votes_never_reach_the_page() -> None:
+    """A panel's reasons are searched together. A secret stands among thousands of reasons without one."""
+    secrets = [example for example in positives(random.Random(1), each=1) if not example.category.startswith("e-mail")]
+    reasons = itertools.cycle(["It names the order.", *(own.text for own in secrets)])
+    judged = judged_run(60, prompt_size=0)
+    ballots = {name: with_reasons(ballot, reasons) for name, ballot in judged.ballots.items()}
+    page = write_page(dataclasses.replace(judged, ballots=ballots))
+    content = b"".join(page.data.values()).decode(errors="replace")
+    assert "It names the order." in content
+    assert [example for example in secrets if example.secret in content] == []
 
 
 def test_every_text_exists_in_every_language() -> None:

@@ -178,6 +178,17 @@ def test_few_statements_write_many_results_to_a_server() -> None:
     assert len(statements) < 20
 
 
+def test_picked_replies_are_those_that_exist(store: Store, run: str) -> None:
+    """They are read together, also more of them than one query names, and as often as they are named."""
+    replies = store.replies(run)
+    for number in range(3):
+        replies[f"key-{number}"] = Reply(str(number))
+    store.begin(info(f"{run}-2"))
+    store.replies(f"{run}-2")["key-9"] = Reply("of another run")
+    picked = replies.pick(["key-2", "key-0", "key-0", *(f"key-{number}" for number in range(5, 1200))])
+    assert picked == {"key-0": Reply("0"), "key-2": Reply("2")}
+
+
 def test_what_is_kept_of_calls_is_a_mapping(store: Store, run: str) -> None:
     """A later reply takes the place of an earlier one; another run's are not seen; what is not there is a KeyError."""
     replies = store.replies(run)

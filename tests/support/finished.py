@@ -67,6 +67,10 @@ class FinishedRun:
         """The rates of an attack run."""
         return report_attacks(self)
 
+    @property
+    def lasting_failure(self) -> None:
+        """Nothing: the run is in no series."""
+
     def mode_changes(self, base: ReportedRun) -> ModeChanges | None:
         """The changes of the modes since a base run."""
         return report_changes(self, base)

@@ -1,16 +1,18 @@
-"""The viewer says since which run the typical failure of the newest run of a series lasts."""
+"""The viewer and report files say since which run the typical failure of the newest run of a series lasts."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from fairtrial import api
+from fairtrial import api, open_run
 from fairtrial.reports.views.mode_shapes import LastingFailure
 from graded_runs import Value, graded_run
+from html_pages import read_page
 
 GOOD = {f"good_{number}": [1.0] for number in range(4)}
 PASSES: dict[str, list[Value]] = {"refund": [1.0], "cancel": [1.0]}
@@ -65,3 +67,16 @@ def test_an_older_run_says_nothing(tmp_path: Path, place: int) -> None:
     """What came later would stand on its page."""
     with viewed(tmp_path, FAILS, FAILS, PASSES) as (viewer, ids):
         assert lasting(viewer, ids[place]) is None
+
+
+def test_report_files_name_the_first_failing_run(tmp_path: Path) -> None:
+    """JSON and the page hold it as the viewer does, and Markdown says it in a sentence."""
+    with viewed(tmp_path, PASSES, FAILS, FAILS) as (viewer, ids):
+        own = lasting(viewer, ids[2])
+        files = {suffix: tmp_path / f"report.{suffix}" for suffix in ("json", "html", "md")}
+        open_run(ids[2], store=viewer.url).save(json=files["json"], html=files["html"], markdown=files["md"])
+    assert own is not None
+    expected = {"case": own.case, "state": "broken", "run": ids[1], "started": own.started, "runs": 3}
+    assert json.loads(files["json"].read_text("utf-8"))["run"]["failures"]["lasting"] == expected
+    assert read_page(files["html"].read_bytes()).view["runs"][0]["failures"]["lasting"] == expected
+    assert f"- `{own.case}` has failed since {own.started[:10]} (run `{ids[1]}`)" in files["md"].read_text("utf-8")

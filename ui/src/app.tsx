@@ -11,7 +11,7 @@ import { remember, remembered } from "./memory";
 import { followed, isDisputed, needsAttention } from "./rows";
 import { Setup } from "./setup";
 import { type Filter, EVERYTHING, type Source } from "./source";
-import { boardOf, moved, RUNS, type State, format, labelsOf, parse } from "./state";
+import { boardOf, historyOf, moved, RUNS, type State, format, labelsOf, parse } from "./state";
 import { Summary } from "./summary";
 import { visibleLine } from "./visible";
 
@@ -163,6 +163,7 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
   }));
   const back = { link: RUNS, text: language.text("runs"), isCurrent: false };
   const board = { link: boardOf(run.id), text: language.text("board"), isCurrent: false };
+  const series = { link: historyOf(run.id, language.code, choices.theme), text: language.text("history"), isCurrent: false };
   const labels = { link: labelsOf(run.id), text: language.text("labels"), isCurrent: false };
   return (
     <LanguageContext.Provider value={language}>
@@ -170,7 +171,7 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
         <Bar
           choices={choices}
           main={main}
-          tabs={source.hasOtherRuns ? [back, ...tabs, labels, board] : tabs}
+          tabs={source.hasOtherRuns ? [back, ...tabs, ...(run.finished ? [series] : []), labels, board] : tabs}
           onHelp={() => setHelp(true)}
         >
           {source.runs.length > 1 ? (

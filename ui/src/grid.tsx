@@ -1,5 +1,5 @@
 // The grid of cases: a column for each criterion, and a virtual list that draws only the rows that can be seen.
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Cell, type Column, widthsOf } from "./columns";
 import { usePage } from "./context";
 import { AttemptMarks, Name, sideWord, Verdict, verdictWord } from "./marks";
@@ -64,6 +64,19 @@ export function Grid({ list, columns, change }: GridProps) {
     };
   }, [list]);
 
+  // The rows of a server are read before the page is printed: the event of the printer does not wait for them.
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "p") return;
+      const last = Math.min(list.total, MOST_PRINTED);
+      if (Array.from({ length: last }, (_, index) => list.row(index)).every(Boolean)) return;
+      event.preventDefault();
+      void list.load(0, last).then(() => window.print());
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [list]);
+
   const focusWaiting = () => {
     if (waiting.current === null) return;
     const row = grid.current?.querySelector<HTMLElement>(`[data-index="${waiting.current}"]`);
@@ -116,7 +129,7 @@ export function Grid({ list, columns, change }: GridProps) {
 
   const [from, to] = range;
   const indexes = Array.from({ length: Math.max(0, to - from) }, (_, place) => from + place);
-  if (list.total > 0 && (active < from || active >= to)) indexes.push(active);
+  if (!printing.current && list.total > 0 && (active < from || active >= to)) indexes.push(active);
   const widths = widthsOf(columns, Boolean(run.clustered));
   return (
     <div

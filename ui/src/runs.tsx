@@ -10,7 +10,7 @@ import { CountsBar, Name, Verdict } from "./marks";
 import { Overtime } from "./overtime";
 import { problemOf } from "./server";
 import { SearchBox } from "./searchbox";
-import { RUNS } from "./state";
+import { RUNS, historyOf } from "./state";
 import type { RunListView, RunRow } from "./view";
 import { visibleLine } from "./visible";
 
@@ -128,7 +128,7 @@ export function Runs({ client, choices }: { client: Client; choices: Choices }) 
         </p>
         <ol class="runs">
           {(runs ?? []).map((run) => (
-            <Run key={run.id} run={run} isChosen={chosen.includes(run.id)} onChoose={(on) => choose(run.id, on)} />
+            <Run key={run.id} run={run} theme={choices.theme} isChosen={chosen.includes(run.id)} onChoose={(on) => choose(run.id, on)} />
           ))}
         </ol>
         {more && (
@@ -152,7 +152,7 @@ function comparisonLink(runs: readonly string[]): string {
   return `#${values}`;
 }
 
-function Run({ run, isChosen, onChoose }: { run: RunRow; isChosen: boolean; onChoose: (on: boolean) => void }) {
+function Run({ run, theme, isChosen, onChoose }: { run: RunRow; theme: string; isChosen: boolean; onChoose: (on: boolean) => void }) {
   const language = useLanguage();
   const total = Object.values(run.counts).reduce((sum, count) => sum + count, 0);
   return (
@@ -192,7 +192,7 @@ function Run({ run, isChosen, onChoose }: { run: RunRow; isChosen: boolean; onCh
           {run.finished && (
             <>
               {" · "}
-              <a href={`/history/${encodeURIComponent(run.id)}`}>{language.text("history")}</a>
+              <a href={historyOf(run.id, language.code, theme)}>{language.text("history")}</a>
             </>
           )}
         </div>

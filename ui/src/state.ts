@@ -16,6 +16,11 @@ export function boardOf(run: string): string {
   return `#page=board&run=${encodeURIComponent(run)}`;
 }
 
+/** The page of the series of a run, which only a viewer has, in the reader's language and theme. */
+export function historyOf(run: string, language: string, theme: string): string {
+  return `/history/${encodeURIComponent(run)}?${new URLSearchParams({ lang: language, theme })}`;
+}
+
 /** The fragment of a queue of outcomes that people label. */
 export function queueOf(run: string, queue: number): string {
   return `#page=label&run=${encodeURIComponent(run)}&queue=${queue}`;
@@ -101,5 +106,5 @@ export function moved(state: State, change: Partial<State>): State {
 }
 
 export function isLimited(query: Query): boolean {
-  return JSON.stringify(query) !== JSON.stringify(EVERYTHING);
+  return (Object.keys(EVERYTHING) as (keyof Query)[]).some((name) => JSON.stringify(query[name]) !== JSON.stringify(EVERYTHING[name]));
 }

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from fairtrial.reports.report_table import ReportedRun
     from fairtrial.reports.run_plots import RunPlots
     from fairtrial.reports.tables import RunTable
+    from fairtrial.reports.views.mode_shapes import LastingFailure
     from fairtrial.store import Store
 
 _NOT_PASSED = (Verdict.FAILED, Verdict.ERROR, Verdict.UNSCORED)
@@ -275,6 +276,13 @@ class Run:
 
         return report_attacks(self)
 
+    @cached_property
+    def lasting_failure(self) -> LastingFailure | None:
+        """Since when the typical case of its most frequent mode fails. None if it is not the newest run of a series."""
+        from fairtrial.api.run_parts.lasting_failures import find_lasting
+
+        return find_lasting(self.failure_modes, self._store.url)
+
     def mode_changes(self, base: ReportedRun) -> ModeChanges | None:
         """Return how its failure modes changed since a base run. None if too many attempts failed."""
         from fairtrial.api.run_parts.collected_failures import report_changes
@@ -343,13 +351,8 @@ def _open_stored(run_store: Store, run_id: str) -> Run:
     info = run_store.run(run_id)
     summary = run_store.summary(info.id)
     if summary is None:
-        summary = aggregate(
-            run_store.results(info.id),
-            run_store.ballots(info.id).values(),
-            informs=info.informs,
-            defaults=info.defaults,
-            rules=info.attempt_rules,
-        )
+        results, votes, rules = run_store.results(info.id), run_store.ballots(info.id).values(), info.attempt_rules
+        summary = aggregate(results, votes, informs=info.informs, defaults=info.defaults, rules=rules)
         summary = clustered(summary, run_store, info)
     return Run(info, summary, run_store)
 

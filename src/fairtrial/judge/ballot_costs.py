@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -13,6 +14,8 @@ from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CascadeCounts, JudgeStats
 from fairtrial.records.score import Score
+
+T = TypeVar("T")
 
 
 def ballot_id(keys: Iterable[str], k: int) -> str:
@@ -40,6 +43,22 @@ class Reusable(Mapping[str, Reply]):
         return sum(1 for _ in self)
 
 
+def pick(mapping: Mapping[str, T], keys: Iterable[str]) -> dict[str, T]:
+    """Return the entries of a mapping at some keys, in their order, as far as they exist. A store is asked once."""
+    own = list(dict.fromkeys(keys))
+    found = mapping.pick(own) if isinstance(mapping, _Picking) else mapping
+    return {key: value for key in own if (value := found.get(key)) is not None}
+
+
+@runtime_checkable
+class _Picking(Protocol):
+    """A mapping in a store."""
+
+    def pick(self, keys: Iterable[str]) -> Mapping[str, Any]:
+        """Return the entries at some keys."""
+        ...
+
+
 def collect_ballot_ids(score: Score) -> tuple[str, ...]:
     """Return the ids of all ballots behind a score and its parts, each once."""
     of_parts = [collect_ballot_ids(part) for part in score.parts if part.ballots or part.parts]
@@ -54,7 +73,7 @@ def judge_stats(score: Score, ballots: Mapping[str, Ballot]) -> JudgeStats | Non
     if not score.ballots and not [part for part in score.parts if part.ballots or part.parts or part.first]:
         return None  # no judge was asked
     ids = collect_ballot_ids(score)
-    score_ballots = [ballots[ballot] for ballot in ids if ballot in ballots] if ids else []
+    score_ballots = list(pick(ballots, ids).values()) if ids else []
     cascade = _count_cascade(score)
     if not score_ballots and cascade is None:
         return None

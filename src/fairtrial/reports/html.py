@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from itertools import chain, count, islice, repeat
@@ -27,7 +27,7 @@ from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import AttemptView
 from fairtrial.reports.views.view import RunReader, comparison_view
 from fairtrial.text.display import visible
-from fairtrial.text.redaction.redact import redact
+from fairtrial.text.redaction.redact import may_hold_secrets, redact
 from fairtrial.text.redaction.redact_json import redact_json
 from fairtrial.text.redaction.secret_values import secret_under
 
@@ -38,12 +38,19 @@ LIMIT = 50_000_000
 _END_OF_TEXT, _END_OF_ATTEMPT = b"\xff", b"\xfe"
 """Two bytes that do not occur in UTF-8."""
 
+_REMOVED = "[REDACTED:pair]"
+"""What stands in place of a value whose key says that it is a secret."""
+
 _LONG = 2000
 _END_OF_FENCE = "\n<<<end "
 """The beginning of the mark behind a message in a judge's prompt. Messages repeat in prompts, and are cleaned once."""
 
 _SHORT = 60
 """The length up to which cleaned texts are remembered."""
+
+_KNOWN, _FEW = 1 << 14, 16
+_known_clean: set[str] = set()
+"""Texts without a secret, at most about `_KNOWN`. If one of `_FEW` texts may hold a secret, each is searched alone."""
 
 _SEARCHED = frozenset({"text", "reason", "cause"})
 """The keys whose texts a search reads."""
@@ -118,7 +125,7 @@ def write_pages(
             for comparison, own in zip(comparisons, candidates, strict=False)
         ]
         page = shapes.PageView([reader.view() for reader in readers], [], views, language)
-        _write_head(target, cleaner(shapes.plain_view(page)), rows)
+        _write_head(target, cleaner(page), rows)
         chunks.seek(0)
         shutil.copyfileobj(chunks, target, 1 << 20)
         target.write(b"</body>\n</html>\n")
@@ -170,8 +177,9 @@ def _pack_attempts(attempts: Iterable[AttemptView], cleaner: Cleaner) -> tuple[b
     texts, details = Packer(), Packer()
     separator = b"["
     for attempt in attempts:
+        _learn_clean(set(_texts_of_votes(attempt)))
         numbers: dict[str, int] = {}
-        details.add(separator + msgspec.json.encode(_number_items(cleaner(shapes.plain_view(attempt)), numbers)))
+        details.add(separator + msgspec.json.encode(_number_items(cleaner(attempt), numbers)))
         texts.add(_END_OF_TEXT.join(text.encode() for text in numbers) + _END_OF_ATTEMPT)
         separator = b","
     details.add(b"]")
@@ -179,19 +187,26 @@ def _pack_attempts(attempts: Iterable[AttemptView], cleaner: Cleaner) -> tuple[b
 
 
 def clean(value: Any, key: str = "") -> Any:
-    """Return JSON without secrets and without lone surrogates, which are not text in any encoding.
+    """Return a view or JSON as JSON without secrets and without lone surrogates, which are not text in any encoding.
 
     E-mail addresses stay, because many conversations are about them. `key` is the key under which the value stands.
     """
     if isinstance(value, str):
-        return _clean_member(_clean_text(value), value, key)
-    if isinstance(value, dict):
-        if not _are_clean(tuple(value)):
-            return redact_json({visible(name): clean(item, name) for name, item in value.items()}, emails=False)[0]
-        return {name: clean(item, name) for name, item in value.items()}
-    if isinstance(value, list):
+        return _REMOVED if key and secret_under(key, value) else _clean_text(value)
+    if isinstance(value, dict | msgspec.Struct):
+        return _clean_members(value)
+    if isinstance(value, list | tuple):
         return [clean(item, key) for item in value]
-    return value if value is None or isinstance(value, bool) else _clean_member(value, str(value), key)
+    is_open = not key or value is None or isinstance(value, bool)
+    return value if is_open or not secret_under(key, str(value)) else _REMOVED
+
+
+def _clean_members(value: dict[str, Any] | msgspec.Struct) -> Any:
+    if isinstance(value, msgspec.Struct):
+        return {name: clean(item, name) for name, item in shapes.shown_fields(value)}
+    if not _are_clean(tuple(value)):
+        return redact_json({visible(name): clean(item, name) for name, item in value.items()}, emails=False)[0]
+    return {name: clean(item, name) for name, item in value.items()}
 
 
 @lru_cache(maxsize=1 << 12)
@@ -205,13 +220,32 @@ def _clean_people(value: Any) -> Any:
     return redact_json(clean(value), people=True)[0]
 
 
-def _clean_member(cleaned: Any, text: str, key: str) -> Any:
-    """Return a cleaned value, or a note in its place if its key says that it is a secret."""
-    return "[REDACTED:pair]" if key and secret_under(key, text) else cleaned
-
-
 def _clean_text(text: str) -> str:
+    if text in _known_clean:
+        return text
     return _clean_short_text(text) if len(text) <= _SHORT else _clean_long_text(text)
+
+
+def _texts_of_votes(attempt: AttemptView) -> Iterator[str]:
+    """Yield the texts of an attempt's votes. A panel makes thousands of them, most of which stand only once."""
+    for ballot in attempt.ballots.values():
+        yield ballot.id
+        for vote in ballot.votes:
+            yield from (call.key for call in vote.calls)
+            yield from (answer.rationale for answer in vote.opinions.values())
+
+
+def _learn_clean(texts: Collection[str]) -> None:
+    """Learn which texts hold no secret, by one search in all of them, and else by a search in each half."""
+    new = sorted(text for text in texts if text.isascii() and text not in _known_clean)
+    if len(_known_clean) > _KNOWN:
+        _known_clean.clear()
+    if new and not may_hold_secrets(msgspec.json.encode(new).decode()):
+        _known_clean.update(new)
+    elif len(new) > _FEW:
+        middle = len(new) // 2
+        _learn_clean(new[:middle])
+        _learn_clean(new[middle:])
 
 
 def _clean_long_text(text: str) -> str:

@@ -56,7 +56,8 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions) -> None:
     info, summary = run.info, run.summary
     changes = None if options.base_run is None else run.mode_changes(options.base_run)
     attacks = [] if run.attacks is None else attack_markdown(run.attacks)
-    head = "\n".join([*_head(info, summary, options), *attacks, *mode_lines(run.failure_modes, changes)])
+    modes = mode_lines(run.failure_modes, changes, run.lasting_failure)
+    head = "\n".join([*_head(info, summary, options), *attacks, *modes])
     tail = f"\nLook closer: {code_span(options.show or f'fairtrial show {info.id}', _REASON_LENGTH)}\n"
     left_over = LARGEST - len(head) - len(tail) - _REASON_LENGTH
     rules = info.attempt_rules

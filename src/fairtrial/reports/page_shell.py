@@ -7,6 +7,9 @@ import hashlib
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
+from typing import Literal
+
+Theme = Literal["system", "light", "dark"]
 
 
 @cache
@@ -46,12 +49,12 @@ def scriptless_style() -> str:
     return asset("report.css") + asset("mutation.css")
 
 
-def scriptless_page(title: str, body: str, language: str = "en") -> str:
+def scriptless_page(title: str, body: str, language: str = "en", theme: Theme = "system") -> str:
     """Return a page without a script, in the style of the reports on mutants. Title and body are escaped HTML."""
     style = scriptless_style()
     policy = f"default-src 'none'; style-src '{source_hash(style)}'; base-uri 'none'; form-action 'none'"
     return f"""<!DOCTYPE html>
-<html lang="{language}">
+<html lang="{language}" data-theme="{theme}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fairtrial.records.run import RunInfo
     from fairtrial.records.run_comparison import Comparison
     from fairtrial.records.summary import Summary
+    from fairtrial.reports.views.mode_shapes import LastingFailure
 
 
 class ReportedRun(Protocol):
@@ -90,6 +91,11 @@ class ReportedRun(Protocol):
     @property
     def attacks(self) -> AttackReport | None:
         """The rates of an attack run. None for other runs."""
+        ...
+
+    @property
+    def lasting_failure(self) -> LastingFailure | None:
+        """Since when the typical case of its most frequent mode fails. None if it is not the newest run of a series."""
         ...
 
     def mode_changes(self, base: ReportedRun) -> ModeChanges | None:

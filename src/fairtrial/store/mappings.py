@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterator, Mapping, MutableMapping, ValuesView
-from typing import TypeVar
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, MutableMapping, Sequence, ValuesView
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -14,6 +16,7 @@ from fairtrial.store.statements import prepare, replacing
 from fairtrial.system.unreadable_rows import UnreadableRows
 
 T = TypeVar("T", bound=msgspec.Struct)
+_BATCH = 500
 
 
 class StoredMapping(MutableMapping[str, T]):
@@ -35,7 +38,7 @@ class StoredMapping(MutableMapping[str, T]):
         self._connections, self._table, self._run = connections, table, run
         self._unreadable, self._noun = unreadable, kind.__name__.lower()
         self._decoder = BodyDecoder(kind)
-        key = (column == sa.bindparam(column.name) for column in table.primary_key)
+        key = [column == sa.bindparam(column.name) for column in table.primary_key]
         self._select = prepare(sa.select(table.c.body).where(*key), connections.dialect)
 
     def __getitem__(self, key: str) -> T:
@@ -48,6 +51,19 @@ class StoredMapping(MutableMapping[str, T]):
         except UnreadableBodyError:
             self._unreadable.add(self._noun, (row["run"], key))
             raise KeyError(key) from None
+
+    def pick(self, keys: Iterable[str]) -> dict[str, T]:
+        """Return the entries at some keys, as far as they are stored and can be read. Many keys are few queries."""
+        run, picked, wanted = self._run(), {}, iter(dict.fromkeys(keys))
+        while batch := list(islice(wanted, _BATCH)):
+            columns = self._table.c
+            query = sa.select(columns.key, columns.body).where(columns.run == run, columns.key.in_(batch))
+            for key, body in self._connections.commit_each(partial(_read_all, query)):
+                try:
+                    picked[key] = self._decoder.decode(body)
+                except UnreadableBodyError:
+                    self._unreadable.add(self._noun, (run, key))
+        return picked
 
     def __setitem__(self, key: str, value: T) -> None:
         row = {"run": self._run(), "key": key, "body": encode(value)}
@@ -79,6 +95,10 @@ class StoredMapping(MutableMapping[str, T]):
     def items(self) -> ItemsView[str, T]:
         """Return the keys and values that can be read."""
         return _ReadableItems(self)
+
+
+def _read_all(query: sa.Select[Any], connection: sa.Connection) -> Sequence[Any]:
+    return connection.execute(query).all()
 
 
 class _ReadableItems(ItemsView[str, T]):

@@ -22,7 +22,7 @@ from starlette.routing import Route
 from fairtrial import api
 from fairtrial.errors import FairtrialError, StoreError, UsageError
 from fairtrial.text.display import visible_line
-from fairtrial.text.languages import ENGLISH, speaking
+from fairtrial.text.languages import ENGLISH, LANGUAGES, speaking
 from fairtrial.view.board_routes import BoardRoutes
 from fairtrial.view.label_routes import BadRequestError, LabelRoutes, send_json
 
@@ -70,9 +70,11 @@ class ViewerApp:
         return Response(self._page, media_type="text/html; charset=utf-8")
 
     def history(self, request: Request) -> Response:
-        """Return the page of the series of a run."""
-        with speaking(self._language or ENGLISH):
-            page = api.history_html(api.history(request.path_params["run"], store=self._viewer.url), "/#run=")
+        """Return the page of the series of a run, in the language and the theme that the reader chose."""
+        wanted, theme = request.query_params.get("lang"), request.query_params.get("theme")
+        with speaking(wanted if wanted in LANGUAGES else self._language or ENGLISH):
+            series = api.history(request.path_params["run"], store=self._viewer.url)
+            page = api.history_html(series, "/", "dark" if theme == "dark" else "light" if theme == "light" else "system")
         return Response(page.encode("utf-8", "backslashreplace"), media_type="text/html; charset=utf-8")
 
     def runs(self, request: Request) -> Response:

@@ -44,6 +44,10 @@ class Excerpt:
     def attacks(self) -> None:
         """No rates: an excerpt has only cases."""
 
+    @property
+    def lasting_failure(self) -> None:
+        """Nothing: an excerpt has only cases."""
+
     def mode_changes(self, base: ReportedRun) -> None:
         """Return no changes: an excerpt has only cases."""
 

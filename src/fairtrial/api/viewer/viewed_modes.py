@@ -5,42 +5,31 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection
-from contextlib import suppress
-from typing import Literal
 
-from msgspec.structs import replace
-
-from fairtrial.api.decisions.history import case_history
 from fairtrial.api.stored_runs import Run
-from fairtrial.errors import UsageError
 from fairtrial.records.failure_mode import FailedAttempt, Failures
-from fairtrial.reports.views.mode_shapes import LastingFailure, ModesView
+from fairtrial.reports.views.mode_shapes import ModesView
 from fairtrial.reports.views.view_modes import failed_places, run_modes
 
 ALONE = "alone"
 """The filter for failed attempts without a mode."""
 _MOST_RUNS = 4
-_MOST_SERIES = 20
-_MOST_CASES = 2_000
-"""The most runs, and the most cases of a run, that are read to find since when a case fails."""
 _Place = tuple[int, int]
 
 
 class ViewedModes:
     """The failures of the runs that were looked at last. Its methods may be called from several threads."""
 
-    def __init__(self, read: Callable[[str], Run], url: str) -> None:
-        """`read` returns the run with an id in the store at a URL, with the numbers so far."""
+    def __init__(self, read: Callable[[str], Run]) -> None:
+        """`read` returns the run with an id, with the numbers so far."""
         self._read = read
-        self._url = url
         self._runs: OrderedDict[tuple[str, int], Run] = OrderedDict()
         self._lock = threading.Lock()
 
     def view(self, run_id: str, change: int, base: tuple[str, int] | None) -> ModesView | None:
         """Return the modes of a run, beside those of a base run. None without failures, or with too many of them."""
         run = self._run(run_id, change)
-        view = run_modes(run, None if base is None else self._run(*base))
-        return view if view is None or not view.modes else replace(view, lasting=_find_lasting(run, view, self._url))
+        return run_modes(run, None if base is None else self._run(*base))
 
     def places(self, run_id: str, change: int, mode: str) -> Collection[_Place]:
         """Return the attempts of a mode, by its number. A mode that does not exist has none."""
@@ -77,17 +66,3 @@ class ViewedModes:
             run = self._runs[key]
             _ = run.failure_modes
             return run
-
-
-def _find_lasting(run: Run, view: ModesView, url: str) -> LastingFailure | None:
-    """Return since when the typical case of the most frequent mode fails. None if the run is not the newest."""
-    example = max(view.modes, key=lambda mode: (mode.attempts, mode.repaired)).example
-    if example is None or view.cases > _MOST_CASES:
-        return None
-    with suppress(UsageError):  # the series of a run that is going on may have no finished run
-        own = case_history(example.name, run.info.id, last=_MOST_SERIES, store=url)
-        rows = {row.id: row for row in own.runs}
-        if own.state in ("broken", "flaky") and own.runs[-1].id == run.info.id:
-            state: Literal["broken", "flaky"] = "broken" if own.state == "broken" else "flaky"
-            return LastingFailure(example.name, state, own.since, rows[own.since].started, len(rows))
-    return None

@@ -68,7 +68,7 @@ class StoreViewer:
         self.store = open_store(url, create=False)
         self.labels = LabelDesk(self.store)
         self._numbers = LiveNumbers(self.store)
-        self._modes = ViewedModes(self.stored_run, url)
+        self._modes = ViewedModes(self.stored_run)
         self.board = ModeBoard(self.store, lambda run: self._modes.failures(run, self._index(run).change))
         self._searches = TextSearches(self.store)
         self._indexes: dict[str, RunIndex] = {}
@@ -368,7 +368,7 @@ class StoreViewer:
 
 def encode_view(view: Any) -> bytes:
     """Return a view as JSON, without secrets, and without text that no encoding has."""
-    return msgspec.json.encode(view if isinstance(view, shapes.FoundCases) else clean(shapes.plain_view(view)))
+    return msgspec.json.encode(view if isinstance(view, shapes.FoundCases) else clean(view))
 
 
 def _mentions(row: shapes.RunRow, text: str) -> bool:

@@ -20,7 +20,7 @@ from fairtrial.reports.decisions.history_report import (
     row_sentences,
 )
 from fairtrial.reports.numbers import number, rate
-from fairtrial.reports.page_shell import scriptless_page
+from fairtrial.reports.page_shell import Theme, scriptless_page
 from fairtrial.text.display import visible_line
 from fairtrial.text.languages import chosen_language, say
 from fairtrial.text.redaction.redact import without_secrets
@@ -39,13 +39,15 @@ _SINCE = {"broken": "broken since {n}", "flaky": "flaky since {n}", "passing": "
 _STEP, _SEGMENT = "▲", "┆"
 
 
-def history_html(history: RunHistory, run_address: str = "") -> str:
-    """Return the history as a page. With `run_address`, each run is a link to that address and its id behind it."""
+def history_html(history: RunHistory, viewer: str = "", theme: Theme = "system") -> str:
+    """Return the history as a page. With the address of a viewer, each run is a link to its page there."""
     title = say("History of {measure}", measure=history.measure)
-    return scriptless_page(_text(title), "".join(_parts(history, run_address)), chosen_language())
+    return scriptless_page(_text(title), "".join(_parts(history, viewer)), chosen_language(), theme)
 
 
-def _parts(history: RunHistory, run_address: str) -> Iterator[str]:
+def _parts(history: RunHistory, viewer: str) -> Iterator[str]:
+    if viewer:
+        yield f'<nav><a href="{escape(viewer)}#page=runs">← {_text(say("Runs"))}</a></nav>\n'
     yield f"<h1>{_text(say('History of {measure}', measure=history.measure))}</h1>\n"
     yield f'<p class="note">{_text(name_series(history))}</p>\n{_paragraph(left_out_line(history))}'
     yield _chart(history)
@@ -59,7 +61,7 @@ def _parts(history: RunHistory, run_address: str) -> Iterator[str]:
     yield f"<ul>{''.join(f'<li>{_text(say_sentence(sentence))}</li>' for sentence in sentences)}</ul>\n"
     if history.cases:
         yield _case_map(history)
-    yield _runs(history, run_address)
+    yield _runs(history, viewer)
 
 
 def _paragraph(sentence: str) -> str:
@@ -134,14 +136,14 @@ def _band(points: Sequence[tuple[float, HistoryRow]], y: Callable[[float], float
     return f'<polygon class="band" points="{band}"/><polyline points="{line}"/>'
 
 
-def _runs(history: RunHistory, run_address: str) -> str:
+def _runs(history: RunHistory, viewer: str) -> str:
     table = history_rows(history)
     head = "".join(f'<th scope="col">{_text(say(title))}</th>' for title in ("", *table.titles))
     lines = []
     for place, (row, (cells, _)) in enumerate(zip(history.rows, table.rows, strict=True), 1):
         name = _text(row.id)
-        if run_address:
-            name = f'<a href="{escape(run_address + quote(row.id, safe=""))}">{name}</a>'
+        if viewer:
+            name = f'<a href="{escape(viewer)}#run={quote(row.id, safe="")}">{name}</a>'
         numbers = "".join(f"<td>{_text(say_sentence(cell))}</td>" for cell in cells[1:])
         lines.append(f'<tr id="run-{place}"><td>{place}</td><th scope="row">{name}</th>{numbers}</tr>')
     return f"<h2>{_text(say('Runs'))}</h2>\n{_table(head, lines)}"

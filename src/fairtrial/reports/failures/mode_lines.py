@@ -8,14 +8,18 @@ from fairtrial.records.failure_mode import FailureMode, Failures, ModeChange, Mo
 from fairtrial.reports.failures.failure_table import largest_modes
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import interval, rate
+from fairtrial.reports.views.mode_shapes import LastingFailure
 from fairtrial.text.display import count
 
 _NAME = 200
 _MOST_NEW = 5
 
 
-def mode_lines(failures: Failures | None, changes: ModeChanges | None) -> Iterator[str]:
-    """Yield Markdown: the new modes, if the run is compared with a baseline, and the three largest modes."""
+def mode_lines(failures: Failures | None, changes: ModeChanges | None, lasting: LastingFailure | None) -> Iterator[str]:
+    """Yield Markdown: the new modes, if the run is compared with a baseline, and the three largest modes.
+
+    `lasting` says since when the typical case of the most frequent mode fails.
+    """
     if failures is None or not failures.modes:
         return
     yield "**Failure modes**"
@@ -31,6 +35,10 @@ def mode_lines(failures: Failures | None, changes: ModeChanges | None) -> Iterat
     more = sum(mode.number not in new_numbers for mode in failures.modes) - len(largest)
     if more:
         yield f"- … and {count(more, 'more mode')}"
+    if lasting is not None and lasting.run != failures.run:
+        state = "failed" if lasting.state == "broken" else "been flaky"
+        since = f"{lasting.started[:10]} (run {code_span(lasting.run)})"
+        yield f"- {code_span(lasting.case, _NAME)} has {state} since {since}"
     yield ""
 
 

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from fairtrial.judge.ballot_costs import collect_ballot_ids
+from fairtrial.judge.ballot_costs import collect_ballot_ids, pick
 from fairtrial.records.ballot import Ballot, SentPrompt, Vote
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.reply import Reply
@@ -27,7 +27,7 @@ def ballots(
     lines: list[RenderableType] = []
     for outcome in outcomes:
         # A ballot can be missing from the stored run; then the other ballots are still worth showing.
-        stored = [ballots_by_id[name] for name in collect_ballot_ids(outcome.score) if name in ballots_by_id]
+        stored = pick(ballots_by_id, collect_ballot_ids(outcome.score)).values()
         if stored:
             lines.append(_indent_block(4, Text(f"votes on {outcome.criterion}", "bold")))
         lines += [_indent_block(6, _ballot(ballot, replies)) for ballot in stored]

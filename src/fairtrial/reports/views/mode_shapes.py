@@ -60,7 +60,8 @@ class ModesView(ViewShape, frozen=True):
     """The failure modes of a run, those first whose repair would let most cases pass.
 
     `modes` are the first of `total` modes. `largest` are the numbers of those that a page shows first: the three with
-    the most attempts, and every new one. `alone` failed attempts belong to no mode. `lasting` is known in a viewer.
+    the most attempts, and every new one. `alone` failed attempts belong to no mode. `lasting` is None unless the run is
+    the newest of its series.
     """
 
     cases: int

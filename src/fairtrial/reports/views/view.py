@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import asdict, replace
 
+from fairtrial.judge.ballot_costs import collect_ballot_ids, pick
 from fairtrial.records.attacks.attack_report import AttackReport
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.failure_mode import FailedAttempt
@@ -63,15 +64,17 @@ class RunReader:
 
     def attempts(self) -> Iterator[AttemptView]:
         """Yield the view of each attempt."""
-        ballots, replies, signatures = self.run.ballots, self.run.replies, self.run.info.signatures
+        replies, signatures = self.run.replies, self.run.info.signatures
         for parts in attempt_parts(self.run):
-            self.builder.add(parts)
+            own = (name for outcome in parts.result.outcomes for name in collect_ballot_ids(outcome.score))
+            ballots = pick(self.run.ballots, own)
+            self.builder.add(parts, ballots)
             passed = parts.result.verdict in _GREEN
             if self.traces == "none" or (passed and self.traces == "failed"):
                 parts = AttemptParts(parts.place, parts.result, None, None, parts.labels)  # noqa: PLW2901
             view = attempt_view(parts, ballots, replies, signatures, self.agents)
-            own = self.failed.get((view.position, view.attempt))
-            yield view if own is None else replace(view, decisive=decisive_view(own))
+            failed = self.failed.get((view.position, view.attempt))
+            yield view if failed is None else replace(view, decisive=decisive_view(failed))
         self.builder.finish()
 
     def view(self) -> shapes.RunView:

@@ -8,7 +8,7 @@ from math import isinf
 
 from msgspec.structs import asdict
 
-from fairtrial.judge.ballot_costs import collect_ballot_ids
+from fairtrial.judge.ballot_costs import collect_ballot_ids, pick
 from fairtrial.llm.listed_prices import sum_prices
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot, Vote
@@ -128,11 +128,11 @@ def _ballots(
     """Yield the ballots of an attempt by their ids. A ballot that is not stored is left out."""
     for outcome in result.outcomes:
         settings = _settings(signatures.get(outcome.criterion))
-        for ballot_id in collect_ballot_ids(outcome.score):
-            ballot = ballots.get(ballot_id)
-            if ballot is not None:
-                votes = tuple(_vote(vote, replies) for vote in ballot.votes)
-                yield ballot_id, shapes.BallotView(**(asdict(ballot) | {"votes": votes}), settings=settings)
+        own = pick(ballots, collect_ballot_ids(outcome.score))
+        sent = pick(replies, (call.key for ballot in own.values() for vote in ballot.votes for call in vote.calls))
+        for ballot_id, ballot in own.items():
+            votes = tuple(_vote(vote, sent) for vote in ballot.votes)
+            yield ballot_id, shapes.BallotView(**(asdict(ballot) | {"votes": votes}), settings=settings)
 
 
 def _settings(signature: Json) -> dict[str, Json]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
 from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures, ModeChangeKind, ModeChanges
 from fairtrial.reports.failures.failure_table import largest_modes
 from fairtrial.reports.report_table import ReportedRun
@@ -82,4 +84,5 @@ def run_modes(run: ReportedRun, base: ReportedRun | None) -> ModesView | None:
     failures = run.failure_modes
     if failures is None or not failures.failed_attempts:
         return None
-    return modes_view(failures, None if base is None else run.mode_changes(base))
+    view = modes_view(failures, None if base is None else run.mode_changes(base))
+    return replace(view, lasting=run.lasting_failure)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from fairtrial.judge.ballot_costs import collect_ballot_ids
+from fairtrial.judge.ballot_costs import collect_ballot_ids, pick
 from fairtrial.judge.flake_cause import find_cause
 from fairtrial.records.attempt import Recording
 from fairtrial.records.attempt_rule import AttemptRules
@@ -47,12 +47,14 @@ class RowBuilder:
     labelled: int = 0
     cases: int = 0
     _attempts: list[AttemptParts] = field(default_factory=list)
+    _disputed: list[bool] = field(default_factory=list)
 
-    def add(self, parts: AttemptParts) -> None:
-        """Add an attempt to the row of its case, or begin a new row."""
+    def add(self, parts: AttemptParts, ballots: Mapping[str, Ballot] | None = None) -> None:
+        """Add an attempt to the row of its case, or begin a new row. `ballots` are its votes if they are read."""
         if self._attempts and self._attempts[0].result.position != parts.result.position:
             self.finish()
         self._attempts.append(parts)
+        self._disputed.append(_is_disputed(parts, self.ballots if ballots is None else ballots))
         self.labelled += bool(parts.labels)
 
     def finish(self) -> None:
@@ -70,14 +72,14 @@ class RowBuilder:
                 first.result.title,
                 first.result.eval_set,
                 self._verdict().value,  # type: ignore[arg-type]
-                list(map(self._attempt, self._attempts)),
+                list(map(self._attempt, self._attempts, self._disputed)),
                 _query(first)[:_QUERY],
                 next(filter(None, reasons), ""),
                 self._cause(),
                 groups,
             )
         )
-        self._attempts = []
+        self._attempts, self._disputed = [], []
 
     def _verdict(self) -> Verdict:
         results = tuple(parts.result for parts in self._attempts)
@@ -91,7 +93,7 @@ class RowBuilder:
         pairs = ((parts.result, parts.recording.trace if parts.recording else None) for parts in self._attempts)
         return find_cause(pairs, self.ballots)
 
-    def _attempt(self, parts: AttemptParts) -> shapes.AttemptRow:
+    def _attempt(self, parts: AttemptParts, disputed: bool) -> shapes.AttemptRow:
         result = parts.result
         verdicts = [(self.criteria[outcome.criterion], outcome.verdict) for outcome in result.outcomes]
         values: list[float | None] = [None] * len(self.criteria)
@@ -112,23 +114,25 @@ class RowBuilder:
             values=values,
             tokens=sum_tokens(result.usage),
             cost=sum_costs(*(own.judge_stats for own in result.outcomes), result.simulator, result.environment),
-            disputed=self._is_disputed(parts),
+            disputed=disputed,
         )
-
-    def _is_disputed(self, parts: AttemptParts) -> bool:
-        """Return whether votes on an item differ, or a person decided otherwise than the criterion."""
-        verdicts = {outcome.criterion: outcome.verdict for outcome in parts.result.outcomes}
-        if any(_disagrees(label, verdicts.get(label.criterion)) for label in parts.labels):
-            return True
-        ids = (own for outcome in parts.result.outcomes for own in collect_ballot_ids(outcome.score))
-        ballots = (self.ballots[own] for own in ids if own in self.ballots)
-        return any(len(decision.counted) > 1 for ballot in ballots for decision in ballot.decisions.values())
 
     def _tools(self, recording: Recording | None) -> list[int]:
         if recording is None:
             return []
         names = {call.name for invocation in recording.trace.invocations for call in invocation.tool_calls}
         return sorted(self.tools.setdefault(name, len(self.tools)) for name in sorted(names))
+
+
+def _is_disputed(parts: AttemptParts, ballots: Mapping[str, Ballot]) -> bool:
+    """Return whether votes on an item differ, or a person decided otherwise than the criterion."""
+    verdicts = {outcome.criterion: outcome.verdict for outcome in parts.result.outcomes}
+    if any(_disagrees(label, verdicts.get(label.criterion)) for label in parts.labels):
+        return True
+    ids = (own for outcome in parts.result.outcomes for own in collect_ballot_ids(outcome.score))
+    return any(
+        len(decision.counted) > 1 for ballot in pick(ballots, ids).values() for decision in ballot.decisions.values()
+    )
 
 
 def _disagrees(label: Label, verdict: Verdict | None) -> bool:

@@ -7,6 +7,7 @@ lists of rows leave out the keys that are empty by default.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Literal
 
@@ -272,17 +273,12 @@ class RunChange(ViewShape, frozen=True):
     positions: list[int] | None = None
 
 
-def plain_view(value: Any) -> Any:
-    """Return a view as plain data for a page, at any depth, without the keys whose value and default are both empty."""
-    if isinstance(value, msgspec.Struct):
-        return {
-            name: plain_view(own)
-            for name, default in _empty_defaults(type(value))
-            if (own := getattr(value, name)) != default
-        }
-    if isinstance(value, dict):
-        return {name: plain_view(own) for name, own in value.items()}
-    return [plain_view(own) for own in value] if isinstance(value, list | tuple) else value
+def shown_fields(view: msgspec.Struct) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of a view with their values, without those whose value and default are both empty."""
+    for name, default in _empty_defaults(type(view)):
+        value = getattr(view, name)
+        if value != default:
+            yield name, value
 
 
 @cache
