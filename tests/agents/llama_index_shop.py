@@ -22,9 +22,10 @@ class ScriptedLLM(MockFunctionCallingLLM):  # type: ignore[misc]
         """A model that calls functions."""
         return LLMMetadata(is_function_calling_model=True, model_name="scripted")
 
-    async def achat_with_tools(self, tools: Sequence[Any], chat_history: Any = None, **_: Any) -> ChatResponse:  # noqa: ARG002
+    async def achat_with_tools(self, tools: Sequence[Any], chat_history: Any = None, **_: Any) -> ChatResponse:
         """Answer a request."""
-        return self.answer(chat_history)
+        declared = ChatMessage(role="system", content=str([tool.metadata.description for tool in tools]))
+        return self.answer([declared, *chat_history])
 
     def answer(self, messages: Sequence[ChatMessage]) -> ChatResponse:
         """Return the next message."""
