@@ -11,11 +11,14 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, LLMMetad
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context
+from pydantic import PrivateAttr
 from shop import INSTRUCTIONS, PROMPT_TOKENS, REPLY_TOKENS, TOOLS, move
 
 
 class ScriptedLLM(MockFunctionCallingLLM):  # type: ignore[misc]
     """A model that decides as the shop does."""
+
+    _declared: str = PrivateAttr(default="")
 
     @property
     def metadata(self) -> LLMMetadata:
@@ -24,8 +27,8 @@ class ScriptedLLM(MockFunctionCallingLLM):  # type: ignore[misc]
 
     async def achat_with_tools(self, tools: Sequence[Any], chat_history: Any = None, **_: Any) -> ChatResponse:
         """Answer a request."""
-        declared = ChatMessage(role="system", content=str([tool.metadata.description for tool in tools]))
-        return self.answer([declared, *chat_history])
+        self._declared = str([tool.metadata.description for tool in tools])
+        return self.answer(chat_history)
 
     def answer(self, messages: Sequence[ChatMessage]) -> ChatResponse:
         """Return the next message."""
@@ -39,7 +42,7 @@ class ScriptedLLM(MockFunctionCallingLLM):  # type: ignore[misc]
         if "visit" in query and results == 0:
             blocks = [ThinkingBlock(content="Who is it?"), _call("visit", {}, len(messages))]
             return ChatResponse(message=ChatMessage(role="assistant", blocks=blocks), raw=usage)
-        one = move(query, results, str([message.content for message in messages]))
+        one = move(query, results, str([message.content for message in messages]) + self._declared)
         reply = ChatMessage(role="assistant", content=one.text)
         if one.call:
             reply.blocks.append(_call(one.call, one.args, len(messages)))
