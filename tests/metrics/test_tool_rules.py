@@ -120,7 +120,7 @@ def test_a_limit_for_each_value(form: str) -> None:
 def test_a_limit_for_values_that_are_not_recorded() -> None:
     """Two calls may be about one order or about two, and a single call breaks no limit of one."""
     rule = {"at_most": {"call": "refund", "count": 1, "same": ["order"]}}
-    withheld = ToolCall("refund", withheld=True)
+    withheld = ToolCall("refund", withheld="not captured")
     assert _value(rule, turn(withheld, ToolResult("refund", "ok"), *_answered("refund", order=7))) is None
     assert _value(rule, turn(withheld, ToolResult("refund", "ok"))) == 1
 

@@ -26,7 +26,7 @@ from fairtrial.simulate.attacks.attack_table import (
     AttackTemplate,
     name_shadow,
 )
-from fairtrial.simulate.attacks.attacked_environment import plant_in_part
+from fairtrial.simulate.attacks.attacked_environment import CANARY_NAME, plant_in_part
 from fairtrial.simulate.attacks.made_goals import make_goals
 from fairtrial.text.display import compact
 from fairtrial.text.language import detect_language
@@ -92,9 +92,7 @@ def list_attacks(target: Target, choice: AttackChoice, goals: Sequence[AttackGoa
     languages = choice.languages or tuple(dict.fromkeys(("en", own if own in LANGUAGES else "en")))
     places: list[tuple[str, AttackPlace]] = list(list_places(trace).items())
     places += [(name, "declaration") for name in target.declared]
-    parts = [part for turn in target.planned_case.case.conversation or () for part in turn.user.parts]
-    if any(plant_in_part(part, "") for part in parts):
-        places.append(("", "attachment"))
+    places += _attachments(target)
     calls = Counter(str(call["name"]) for call in target.known_calls)
     for language in languages:
         for goal in goals:
@@ -109,6 +107,12 @@ def list_attacks(target: Target, choice: AttackChoice, goals: Sequence[AttackGoa
             if is_open and goal.kind == "call" and target.planned_case.case.conversation and not choice.templates:
                 yield _by_user(target, goal, language)
         yield from _list_shadows(target, choice, language)
+
+
+def _attachments(target: Target) -> list[tuple[str, AttackPlace]]:
+    """Return the place of the text files of the user, if there are any."""
+    parts = (part for turn in target.planned_case.case.conversation or () for part in turn.user.parts)
+    return [("", "attachment")] if any(plant_in_part(part, "") for part in parts) else []
 
 
 def _list_shadows(target: Target, choice: AttackChoice, language: str) -> Iterator[PlantedAttack]:
@@ -187,7 +191,7 @@ def list_twins(target: Target) -> Iterator[PlantedAttack]:
     trace = target.recording.trace
     own = detect_language(trace.invocations[0].query) if trace.invocations else "en"
     language = own if own in LANGUAGES else "en"
-    for tool, place in list_places(trace).items():
+    for tool, place in (*list_places(trace).items(), *_attachments(target)):
         for number, text in enumerate(TWINS[language][:_MOST_TWINS], 1):
             yield PlantedAttack(f"harmless {number}", place, text, language, tool, known_calls=target.known_calls)
 
@@ -236,10 +240,11 @@ def plant_in_messages(planned_case: PlannedCase, attack: PlantedAttack) -> Plann
     if attack.place == "user":
         insistent = replace(conversation[-1], user=Message(attack.text), steps=None, final_response=None, checks=())
         return replace(planned_case, case=replace(planned_case.case, conversation=(*conversation, insistent)))
+    canary = attack.goal.canary if attack.goal is not None else ""
+    text = f"{attack.text}\n{CANARY_NAME}: {canary}" if canary else attack.text
     turns = [
         replace(
-            turn,
-            user=replace(turn.user, parts=tuple(plant_in_part(part, attack.text) or part for part in turn.user.parts)),
+            turn, user=replace(turn.user, parts=tuple(plant_in_part(part, text) or part for part in turn.user.parts))
         )
         for turn in conversation
     ]
