@@ -139,6 +139,25 @@ class ShowsTools(Protocol):
 
 
 @runtime_checkable
+class AddsTools(Protocol):
+    """An optional capability of an environment: it has tools of its own beside those of the agent."""
+
+    def add_tools(self, declared: Sequence[dict[str, Json]]) -> Sequence[dict[str, Json]]:
+        """Return the declarations of further tools for the next request to the model, and answer their calls."""
+        ...
+
+
+@runtime_checkable
+class HostsServers(Protocol):
+    """An optional capability of an agent: the tools of its environment can stand beside its own."""
+
+    @property
+    def hosts_servers(self) -> bool:
+        """Whether every request to the model has the tools of the environment."""
+        ...
+
+
+@runtime_checkable
 class ChecksTools(Protocol):
     """An optional capability of a factory of environments: it knows which tools it expects the agents to have."""
 

@@ -28,7 +28,7 @@ class ScriptedClient(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClien
         *,
         messages: Sequence[Message],
         stream: bool,  # noqa: ARG002
-        options: Mapping[str, Any],  # noqa: ARG002
+        options: Mapping[str, Any],
         **_: Any,
     ) -> ChatResponse:
         """Answer a request."""
@@ -42,7 +42,8 @@ class ScriptedClient(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClien
         if "visit" in query and results == 0:
             contents = [Content.from_text_reasoning(text="Who is it?"), _call("visit", {}, len(messages))]
         else:
-            one = move(query, results, str([message.to_dict() for message in messages]))
+            declared = [getattr(tool, "description", "") for tool in options.get("tools") or ()]
+            one = move(query, results, str([message.to_dict() for message in messages] + declared))
             contents += [Content.from_text(one.text)] if one.text else []
             contents += [_call(one.call, one.args, len(messages))] if one.call else []
         return ChatResponse(messages=[Message("assistant", contents)], usage_details=usage, model="scripted")

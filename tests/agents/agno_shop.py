@@ -24,7 +24,7 @@ class ScriptedModel(Model):  # type: ignore[misc]
 
     id: str = "scripted"
 
-    async def ainvoke(self, messages: Any, **_: Any) -> ModelResponse:
+    async def ainvoke(self, messages: Any, **options: Any) -> ModelResponse:
         """Answer a request."""
         query, results = "", 0
         for message in messages:
@@ -38,7 +38,7 @@ class ScriptedModel(Model):  # type: ignore[misc]
             return ModelResponse(
                 role="assistant", reasoning_content="Who is it?", tool_calls=calls, response_usage=usage
             )
-        one = move(query, results, str([message.content for message in messages]))
+        one = move(query, results, str([message.content for message in messages] + list(options.get("tools") or ())))
         calls = [_call(one.call, one.args, len(messages))] if one.call else []
         return ModelResponse(role="assistant", content=one.text or None, tool_calls=calls, response_usage=usage)
 

@@ -117,7 +117,9 @@ def shop(body: dict[str, Any]) -> Answer:
     """Answer as the shop's model does."""
     query, results = latest(body)
     try:
-        one: Move = move(query, len(results), str(results))
+        one: Move = move(
+            query, len(results), f"{results}{[tool.get('description') for tool in body.get('tools') or ()]}"
+        )
     except ProviderError as error:
         return failed(error.status_code, str(error))
     except RuntimeError as error:

@@ -19,7 +19,7 @@ def scripted(request: dict[str, Any]) -> dict[str, Any]:
                 results += 1
             elif content["role"] == "user":
                 query, results = part.get("text", ""), 0
-    one = move(query, results, str(request["contents"]))
+    one = move(query, results, str([request["contents"], request.get("tools")]))
     parts: list[dict[str, Any]] = [{"text": one.text}] if one.text or not one.call else []
     if "think" in query:
         parts.insert(0, {"text": "Hm.", "thought": True})

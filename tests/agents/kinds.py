@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from chat_server import ChatServer, agent
@@ -47,7 +47,8 @@ class Kind:
     """A kind of agent: how its target is reached, and the module that this needs.
 
     `untold` are the fields of a recording that its protocol does not fill; `streams`: it tells of what it does at once;
-    `remote`: it is behind a server; `reports`: it runs its tools itself, out of an environment's reach; `process`:
+    `remote`: it is behind a server; `reports`: it runs its tools itself, out of an environment's reach; `declares`:
+    when its model gets the declarations of the tools from the environment; `process`:
     each conversation has a process, which has to start; `tools` are those that its model gets.
     """
 
@@ -57,6 +58,7 @@ class Kind:
     streams: bool = True
     remote: bool = False
     reports: bool = False
+    declares: Literal["", "once", "every request"] = "every request"
     process: bool = False
     tools: tuple[str, ...] = tuple(TOOLS)
 
@@ -87,8 +89,8 @@ _CALLING = _TIMES | {"about", "author", "usages"}
 _A2A = _TIMES | {"about", "usages"}
 KINDS = {
     "function": Kind(lambda: _at("function_shop:reply"), untold=_TIMES, reports=True),
-    "calling-function": Kind(lambda: _at("function_shop:agent"), untold=_CALLING),
-    "async-calling-function": Kind(lambda: _at("function_shop:async_agent"), untold=_CALLING),
+    "calling-function": Kind(lambda: _at("function_shop:agent"), untold=_CALLING, declares=""),
+    "async-calling-function": Kind(lambda: _at("function_shop:async_agent"), untold=_CALLING, declares=""),
     "http": Kind(_chat, "httpx2", _TIMES | {"about", "author"}, streams=False, remote=True, reports=True),
     "a2a": Kind(lambda: _a2a(streaming=True), "a2a", _A2A, remote=True, reports=True),
     "a2a-polling": Kind(lambda: _a2a(streaming=False), "a2a", _A2A, streams=False, remote=True, reports=True),
@@ -111,6 +113,7 @@ KINDS = {
         lambda: _at("claude:claude_shop:shop"),
         "claude_agent_sdk",
         process=True,
+        declares="once",
         tools=("cancel_order", "get_order"),
     ),
     "crewai": Kind(lambda: _at("crewai:crewai_shop:shop"), "crewai"),
@@ -151,3 +154,39 @@ def recorded(target: Any, *queries: str, session: SessionInput | None = None, **
     case = replace(eval_set.cases[0], session_input=session)
     run = fairtrial.evaluate(replace(eval_set, cases=(case,)), target, CRITERIA, **options)
     return next(run.recordings)[1]
+
+
+_TITLES = {
+    "calling-function": "a function that gets `call`",
+    "adk": "ADK",
+    "langgraph": "LangChain and LangGraph",
+    "openai-agents": "OpenAI Agents SDK",
+    "google-genai": "Google Gen AI SDK",
+    "strands": "Strands",
+    "agent-framework": "Microsoft Agent Framework",
+    "llama-index": "LlamaIndex",
+    "claude": "Claude Agent SDK",
+    "crewai": "CrewAI",
+    "smolagents": "smolagents",
+    "agno": "Agno",
+    "pydantic-ai": "Pydantic AI",
+}
+_UNREACHED = {
+    "function": "a function without `call`",
+    "http": "a chat endpoint, a program, a command-line agent",
+    "a2a": "an A2A server",
+}
+"""Agents that run their tools themselves, for people."""
+
+
+def write_attack_table() -> str:
+    """Return the table of the places of attacks that tests reach in each framework."""
+    rows = ["| | results | declarations | a declaration that changes |", "|---|---|---|---|"]
+    for name, title in _TITLES.items():
+        declares = KINDS[name].declares
+        changes = "yes" if declares == "every request" else "no: its model gets the tools once" if declares else "no"
+        refused = "yes" if declares else "refused: it declares its tools to its model itself"
+        rows.append(f"| {title} | yes | {refused} | {changes} |")
+    assert all(KINDS[name].reports for name in _UNREACHED)
+    rows += [f"| {title} | refused: it runs its tools itself | no | no |" for title in _UNREACHED.values()]
+    return "\n".join(rows)

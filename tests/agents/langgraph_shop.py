@@ -33,16 +33,17 @@ class ScriptedChat(BaseChatModel):  # type: ignore[misc]
         """Declare tools as OpenAI's models do."""
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **more)
 
-    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+    def _generate(self, messages: list[BaseMessage], *_: Any, **options: Any) -> ChatResult:
         last = max(i for i, message in enumerate(messages) if message.type == "human")
         results = sum(message.type == "tool" for message in messages[last:])
         query = str(messages[last].text)
+        declared = [tool["function"]["description"] for tool in options.get("tools") or ()]
         content: Any = ""
         calls = []
         if "think" in query:
             content = [{"type": "reasoning", "reasoning": "Who knows?"}, {"type": "text", "text": "I do."}]
         else:
-            one = move(query, results, str([message.content for message in messages]))
+            one = move(query, results, str([message.content for message in messages] + declared))
             content = one.text
             calls = [{"name": one.call, "args": one.args, "id": f"c{next(_numbers)}"}] if one.call else []
         usage = {

@@ -11,19 +11,23 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, LLMMetad
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context
+from pydantic import PrivateAttr
 from shop import INSTRUCTIONS, PROMPT_TOKENS, REPLY_TOKENS, TOOLS, move
 
 
 class ScriptedLLM(MockFunctionCallingLLM):  # type: ignore[misc]
     """A model that decides as the shop does."""
 
+    _declared: str = PrivateAttr(default="")
+
     @property
     def metadata(self) -> LLMMetadata:
         """A model that calls functions."""
         return LLMMetadata(is_function_calling_model=True, model_name="scripted")
 
-    async def achat_with_tools(self, tools: Sequence[Any], chat_history: Any = None, **_: Any) -> ChatResponse:  # noqa: ARG002
+    async def achat_with_tools(self, tools: Sequence[Any], chat_history: Any = None, **_: Any) -> ChatResponse:
         """Answer a request."""
+        self._declared = str([tool.metadata.description for tool in tools])
         return self.answer(chat_history)
 
     def answer(self, messages: Sequence[ChatMessage]) -> ChatResponse:
@@ -38,7 +42,7 @@ class ScriptedLLM(MockFunctionCallingLLM):  # type: ignore[misc]
         if "visit" in query and results == 0:
             blocks = [ThinkingBlock(content="Who is it?"), _call("visit", {}, len(messages))]
             return ChatResponse(message=ChatMessage(role="assistant", blocks=blocks), raw=usage)
-        one = move(query, results, str([message.content for message in messages]))
+        one = move(query, results, str([message.content for message in messages]) + self._declared)
         reply = ChatMessage(role="assistant", content=one.text)
         if one.call:
             reply.blocks.append(_call(one.call, one.args, len(messages)))

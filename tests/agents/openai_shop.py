@@ -32,6 +32,8 @@ class ScriptedModel(Model):  # type: ignore[misc]
         self,
         system_instructions: str | None,  # noqa: ARG002
         input: str | list[Any],  # noqa: A002
+        model_settings: Any,  # noqa: ARG002
+        tools: list[Any],
         *_: Any,
         **__: Any,
     ) -> ModelResponse:
@@ -39,8 +41,9 @@ class ScriptedModel(Model):  # type: ignore[misc]
         items = input if isinstance(input, list) else [{"role": "user", "content": input}]
         last = max(i for i, item in enumerate(items) if item.get("role") == "user")
         results = sum(item.get("type") == "function_call_output" for item in items[last:])
+        declared = str([getattr(tool, "description", "") for tool in tools])
         usage = Usage(1, PROMPT_TOKENS, output_tokens=REPLY_TOKENS, total_tokens=PROMPT_TOKENS + REPLY_TOKENS)
-        return ModelResponse(_outputs(items[last]["content"], results, str(items)), usage, None)
+        return ModelResponse(_outputs(items[last]["content"], results, str(items) + declared), usage, None)
 
     def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
         """Streaming is not asked for."""

@@ -22,7 +22,7 @@ def scripted(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
             elif part.part_kind == "tool-return":
                 results += 1
     return ModelResponse(
-        _parts(query, results, info, str(messages)),
+        _parts(query, results, info, f"{messages}{[tool.description for tool in info.function_tools]}"),
         usage=RequestUsage(input_tokens=PROMPT_TOKENS, output_tokens=REPLY_TOKENS),
     )
 

@@ -52,7 +52,7 @@ class ScriptedModel(Model):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__(model_id="scripted")
 
-    def generate(self, messages: Any, *_: Any, **__: Any) -> ChatMessage:
+    def generate(self, messages: Any, *_: Any, **options: Any) -> ChatMessage:
         """Answer a request."""
         query, results = "", 0
         for message in messages:
@@ -64,7 +64,8 @@ class ScriptedModel(Model):  # type: ignore[misc]
         if "visit" in query and results == 0:
             calls = [_call("visit", {}, len(messages))]
             return ChatMessage(MessageRole.ASSISTANT, "Who is it?", tool_calls=calls, token_usage=usage)
-        one = move(query, results, str([message.content for message in messages]))
+        declared = [tool.description for tool in options.get("tools_to_call_from") or ()]
+        one = move(query, results, str([message.content for message in messages] + declared))
         name, args = (one.call, one.args) if one.call else ("final_answer", {"answer": one.text})
         text = one.text if one.call else ""
         calls = [_call(name, args, len(messages))]

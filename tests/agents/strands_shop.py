@@ -27,7 +27,7 @@ class ScriptedModel(Model):  # type: ignore[misc]
         """No test wants it."""
         raise NotImplementedError
 
-    async def stream(self, messages: Any, *_: Any, **__: Any) -> AsyncIterator[dict[str, Any]]:
+    async def stream(self, messages: Any, tool_specs: Any = None, *_: Any, **__: Any) -> AsyncIterator[dict[str, Any]]:
         """Answer a request."""
         query, results = "", 0
         for message in messages:
@@ -39,7 +39,7 @@ class ScriptedModel(Model):  # type: ignore[misc]
         call: tuple[str, dict[str, Any]] | None = (
             ("visit" if "visit" in query else "ask_user", {}) if results == 0 else None
         )
-        one = move(query, results, str(messages))
+        one = move(query, results, f"{messages}{[spec['description'] for spec in tool_specs or ()]}")
         if "visit" not in query and "question" not in query:
             call = (one.call, one.args) if one.call else None
         if one.text and not (call and call[0] in ("visit", "ask_user")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,10 @@ from shop import TOOLS, cancel_order, saying
 from shop import get_order as real_get_order
 
 import fairtrial
+from fairtrial.api.attacks.attack_choice import AttackChoice
+from fairtrial.api.attacks.attack_planning import plan_attacks
+from fairtrial.api.execution import execute
+from fairtrial.api.planning import plan_run
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import Invocation, Message, ToolResult
@@ -268,6 +273,19 @@ def test_a_forbidden_tool_of_an_agent_in_a_tool_is_found(make: Callable[[], Any]
     run = fairtrial.evaluate(EvalSet("one", (case,)), make(), {"tool_trajectory_avg_score": options})
     assert run.verdict == "failed"
     assert "forbidden tool called: cancel_order" in run.report()
+
+
+@every_framework
+def test_the_answer_of_an_agent_in_a_tool_carries_an_attack(make: Callable[[], Any], tmp_path: Path) -> None:
+    """It is a place of its own, and the agent that asked reads the text there."""
+    store = f"sqlite:///{tmp_path}/runs.db"
+    case = EvalCase("case", (Invocation(Message(QUERY), (), Message(REPLY)),))
+    plan = plan_run(EvalSet("said", (case,)), make(), {"response_match_score": 0.0})
+    choice = AttackChoice(("direct",), kinds=("exfiltrate",), places=("agent",), languages=("en",))
+    run = execute(plan_attacks(plan, execute(plan, store=store), choice).plan, store=store)
+    assert run.attacks is not None
+    assert [row.name for row in run.attacks.rows if row.by == "place"] == ["agent"]
+    assert (run.attacks.exposure.hits, run.attacks.exposure.attempts) == (1, 1)
 
 
 @every_framework

@@ -44,6 +44,7 @@ FORMS: list[dict[str, Any]] = [
     {"immediately_after": {"call": "log_in", "needs": "get_order"}},
     {"between": {"call": "refund", "first": "log_in", "last": "log_out"}},
     {"at_most": {"call": "refund", "count": 1}},
+    {"at_most": {"call": "refund", "count": 1, "same": ["order_id"]}},
     {"at_least": {"call": "refund", "count": 1}},
     {"at_most_per_invocation": {"call": "refund", "count": 1}},
     {"argument": {"call": "refund", "field": "amount", "schema": {"type": "number", "maximum": 100}}},

@@ -107,6 +107,24 @@ def test_counts() -> None:
     assert _value(rule, turn(*twice)) == 0
 
 
+@pytest.mark.parametrize("form", ["at_most", "at_most_per_invocation"])
+def test_a_limit_for_each_value(form: str) -> None:
+    """With `same`, calls count together only if the named arguments are equal. 7 is equal to 7.0, and not to "7"."""
+    rule = {form: {"call": "refund", "count": 1, "same": ["order"]}}
+    assert _value(rule, turn(*_answered("refund", order=7), *_answered("refund", order=8))) == 1
+    assert _value(rule, turn(*_answered("refund", order=7), *_answered("refund", order="7"))) == 1
+    assert _value(rule, turn(*_answered("refund", order=7, sum=1), *_answered("refund", order=7.0, sum=2))) == 0
+    assert _value(rule, turn(*_answered("refund", sum=1), *_answered("refund", sum=1))) == 1
+
+
+def test_a_limit_for_values_that_are_not_recorded() -> None:
+    """Two calls may be about one order or about two, and a single call breaks no limit of one."""
+    rule = {"at_most": {"call": "refund", "count": 1, "same": ["order"]}}
+    withheld = ToolCall("refund", withheld="not captured")
+    assert _value(rule, turn(withheld, ToolResult("refund", "ok"), *_answered("refund", order=7))) is None
+    assert _value(rule, turn(withheld, ToolResult("refund", "ok"))) == 1
+
+
 @pytest.mark.parametrize(("amount", "value"), [(40, 1), (41, 0)])
 def test_argument_against_an_earlier_result(amount: int, value: float) -> None:
     """An argument is compared with the result of the call that had the same id."""
@@ -237,6 +255,7 @@ def test_parts_are_the_rules() -> None:
     [
         ({"id": "x"}, "must have one of never, before"),
         ({"id": "x", "never": "a", "at_most": {"call": "a", "count": 1}}, "must have one of"),
+        ({"id": "x", "at_least": {"call": "a", "count": 1, "same": ["b"]}}, "is an option of `at_most`"),
         ({"id": "x", "argument": {"call": "a", "compare": "__import__('os')"}}, "must be a comparison"),
         ({"id": "x", "argument": {"call": "a", "schema": {"type": "nothing"}}}, "must be a JSON Schema"),
         ({"id": "x", "source": {"call": "a"}}, "must have `trusted` or `untrusted`"),

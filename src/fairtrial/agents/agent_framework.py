@@ -20,6 +20,7 @@ from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, on_stage
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, plain
+from fairtrial.agents.routing import describe_object
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import data_url
 from fairtrial.errors import UsageError
@@ -172,6 +173,9 @@ def _model_middleware(author: str, observer: Observer) -> Any:
 
     async def report_request(context: Any, call_next: Next) -> None:
         options = context.options or {}
+        if options.get("tools") and observer.environment is not None:
+            tools = [describe_object(observer.environment, tool) for tool in options["tools"]]
+            context.options = options = {**options, "tools": tools}
         texts = [str(options.get("instructions") or "")]
         texts += [message.text for message in context.messages if message.role == "system"]
         observer.note_request(author, "\n\n".join(filter(None, texts)), map(_declaration, options.get("tools") or ()))

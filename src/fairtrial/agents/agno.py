@@ -15,6 +15,7 @@ from fairtrial.agents.nested_runs import ToolAtWork, current_stage, observe_in_t
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
+from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
 from fairtrial.errors import AgentError, UsageError
@@ -230,6 +231,9 @@ def _observe_model(model: Any, author: str, observer: Observer) -> Any:
     copied = copy.copy(model)
 
     async def ainvoke(*args: Any, **options: Any) -> Any:
+        if options.get("tools"):
+            tools = [describe_declaration(observer.environment, tool) for tool in options["tools"]]
+            options["tools"] = tools
         messages = options.get("messages") or (args[0] if args else ())
         texts = (message.get_content_string() for message in messages if message.role in ("system", "developer"))
         observer.note_request(author, "\n\n".join(texts), map(_declaration, options.get("tools") or ()))

@@ -24,7 +24,7 @@ from fairtrial.agents.mcp_calls import McpCall, ObservedServer, Result, ServerEr
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observers.claude_messages import Listener, answers_to, read_question
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.agents.routing import Answer
+from fairtrial.agents.routing import Answer, describe_tool
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.chats.anthropic_messages import response
 from fairtrial.protocols import Environment, Item
@@ -267,12 +267,23 @@ class ClaudeSession(ObservedSession):
         if not isinstance(options.mcp_servers, dict):
             return options.mcp_servers
         observed = {
-            name: ObservedServer(server, self._answering(name), EXTRA) for name, server in list_servers(options).items()
+            name: ObservedServer(server, self._answering(name), self._describing(name), EXTRA)
+            for name, server in list_servers(options).items()
         }
         return {
             name: {**server, "instance": observed[name]} if name in observed else server
             for name, server in options.mcp_servers.items()
         }
+
+    def _describing(self, server: str) -> Callable[[str, str], str]:
+        def describe(tool: str, description: str) -> str:
+            name = name_of_tool(server, tool, self._options)
+            described = describe_tool(self._observer.environment, name, description) or ""
+            if described != description:
+                self._declarations[name] = {**self._declarations.get(name, {"name": name}), "description": described}
+            return described
+
+        return describe
 
     def _answering(self, server: str) -> Callable[[McpCall, Callable[[], Awaitable[Result]]], Awaitable[Answer]]:
         async def answer(mcp_call: McpCall, real: Callable[[], Awaitable[Result]]) -> Answer:

@@ -17,6 +17,7 @@ from fairtrial.agents.calling import declaration
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import plain
+from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.user_parts import read_content
 from fairtrial.errors import AgentError
 from fairtrial.protocols import Item
@@ -104,6 +105,9 @@ class _ObservedClient:
 
     async def async_request(self, method: str, path: str, request: dict[str, Any], *more: Any, **options: Any) -> Any:
         """Send a request. The results of functions stand in the request, the calls in the response."""
+        if request.get("tools"):
+            tools = [describe_declaration(self._observer.environment, tool) for tool in request["tools"]]
+            request = {**request, "tools": tools}
         self._note_request(request)
         with self._observer.model_at_work():
             response = await self._client.async_request(method, path, request, *more, **options)

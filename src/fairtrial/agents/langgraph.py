@@ -10,6 +10,7 @@ from typing import Any
 
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.graphs.described_models import describe_requests
 from fairtrial.agents.graphs.graph_fields import TEXT, find_input, find_reply, last_changed
 from fairtrial.agents.graphs.graph_functions import INTERRUPT, is_workflow, workflow_input, workflow_states
 from fairtrial.agents.graphs.graph_runs import GraphWatch, callback_handler
@@ -97,6 +98,8 @@ class LangGraphSession(FrameworkSession):
             raise UsageError(_NO_TOOLS)
         self._checkpointer = getattr(graph, "checkpointer", None)
         self._runnable = graph if environment is None else route_graph(graph, environment)
+        if environment is not None:
+            describe_requests()
         super().__init__(opening, LangGraphAgent.read_name(self._runnable))
         self._state = opening.state
         self._initial = opening.state

@@ -32,12 +32,14 @@ AnswerCall = Callable[[McpCall, Callable[[], Awaitable[Result]]], Awaitable[Answ
 class ObservedServer:
     """Stands before an `mcp.server.Server`, and answers the calls of its tools. The server gets all other messages.
 
+    `describe` gets the name and the description of a tool, and returns the description that the client reads.
     It can be served wherever the server can: it has the two methods that a host of servers calls.
     """
 
-    def __init__(self, server: Any, answer: AnswerCall, extra: str) -> None:
+    def __init__(self, server: Any, answer: AnswerCall, describe: Callable[[str, str], str], extra: str) -> None:
         self._server = server
         self._answer = answer
+        self._describe = describe
         self._extra = extra
 
     def create_initialization_options(self) -> Any:
@@ -51,10 +53,16 @@ class ObservedServer:
             tasks = {asyncio.create_task(connection.pass_on(from_server))}
             try:
                 async for item in read:
-                    if getattr(_message(item), "method", "") != "tools/call":
+                    method = getattr(_message(item), "method", "")
+                    if method not in ("tools/call", "tools/list"):
                         await to_server.send(item)
                         continue
-                    task = asyncio.create_task(connection.answer_call(item))
+                    answering = (
+                        connection.answer_call(item)
+                        if method == "tools/call"
+                        else connection.list_tools(item, self._describe)
+                    )
+                    task = asyncio.create_task(answering)
                     tasks.add(task)
                     task.add_done_callback(tasks.discard)
             finally:
@@ -118,9 +126,24 @@ class _Connection:
             await self._to_client.send(error.item_with(message.id))
             return
         result = answer.value if answer.own else {"content": [{"type": "text", "text": as_text(answer.value)}]}
-        await self._to_client.send(
-            _like(item, self._types.JSONRPCResponse(jsonrpc="2.0", id=message.id, result=result))
-        )
+        await self._reply(item, result)
+
+    async def list_tools(self, item: Any, describe: Callable[[str, str], str]) -> None:
+        """Answer the request for the tools, with other descriptions."""
+        try:
+            result = await self._real(item)
+        except ServerError as error:
+            await self._to_client.send(error.item_with(_message(item).id))
+            return
+        tools = [
+            {**tool, "description": described} if (described := _describe(tool, describe)) else tool
+            for tool in result.get("tools") or ()
+        ]
+        await self._reply(item, {**result, "tools": tools})
+
+    async def _reply(self, item: Any, result: Result) -> None:
+        response = self._types.JSONRPCResponse(jsonrpc="2.0", id=_message(item).id, result=result)
+        await self._to_client.send(_like(item, response))
 
     async def pass_on(self, from_server: Any) -> None:
         """Pass the messages of the server on, but for the results of calls that were made here."""
@@ -142,6 +165,10 @@ class _Connection:
         if result is None:
             raise ServerError(answer)
         return dict(result)
+
+
+def _describe(tool: dict[str, Any], describe: Callable[[str, str], str]) -> str:
+    return describe(str(tool.get("name")), str(tool.get("description") or ""))
 
 
 class ServerError(Exception):

@@ -23,7 +23,7 @@ from fairtrial.agents.plain import as_text
 from fairtrial.agents.routing import describe_tool, route_call
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import read_arguments
-from fairtrial.protocols import Environment, Item
+from fairtrial.protocols import AddsTools, Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Message, ToolCall, ToolResult, Usage
@@ -77,6 +77,11 @@ class McpServerAgent:
     @property
     def shows_tools(self) -> bool:
         """Whether a model reads the declarations of the tools here."""
+        return bool(self.url)
+
+    @property
+    def hosts_servers(self) -> bool:
+        """Whether a model may choose between this server and another one."""
         return bool(self.url)
 
     async def check_target(self) -> None:
@@ -240,6 +245,9 @@ class McpServerSession:
             {**own, "description": describe_tool(self._environment, name, str(own.get("description") or ""))}
             for name, own in self._declarations.items()
         ]
+        environment: object = self._environment
+        if isinstance(environment, AddsTools):
+            declarations += environment.add_tools(list(self._declarations.values()))
         self.about = About((replace(self._details, tool_declarations=tuple(declarations)),))
         return declarations
 

@@ -42,7 +42,7 @@ class ObservedFramework(ABC):
 
     `library` is the module whose import proves the framework, and the extra `package_extra` installs it. `kind` names
     an agent for people, and `options` are those of a factory. If an agent holds its conversation, only a factory can be
-    a target.
+    a target. With `shows_tools`, the environment describes the tools in every request to a model.
     """
 
     path: str
@@ -52,6 +52,7 @@ class ObservedFramework(ABC):
     library: ClassVar[str]
     kind: ClassVar[str]
     options: ClassVar[tuple[str, ...]] = ()
+    shows_tools: ClassVar[bool] = True
     holds_conversation: ClassVar[bool] = False
 
     @classmethod

@@ -34,7 +34,6 @@ class PydanticAgent(ObservedFramework):
 
     package_extra, library, kind = EXTRA, "pydantic_ai", "a pydantic_ai.Agent"
     options = ("deps", "usage_limits", "model_settings")
-    shows_tools = True
 
     @staticmethod
     def is_agent(thing: Any) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import copy
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from fairtrial.agents.plain import plain
@@ -11,6 +12,9 @@ from fairtrial.errors import SimulatedToolError
 from fairtrial.protocols import DescribesTools, EndsConversation, Environment
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
+
+_ENVELOPES = ("function", "toolSpec")
+_GROUPS = ("functionDeclarations", "function_declarations")
 
 
 class Answer(NamedTuple):
@@ -55,6 +59,54 @@ def describe_tool(environment: Environment | None, name: str, description: str |
     own = description or ""
     described = environment.describe(name, own) if isinstance(environment, DescribesTools) else own
     return description if described == own else described
+
+
+def describe_declaration(environment: Environment | None, tool: Any) -> Any:
+    """Return the declaration of a tool in a request to a model, with the description of the environment.
+
+    A declaration is a dictionary of a provider, or a group of functions. Other objects stay as they are.
+    """
+    if environment is None:
+        return tool
+    if not isinstance(tool, dict):
+        functions = getattr(tool, "function_declarations", None)
+        changed = [describe_object(environment, own) for own in functions or ()]
+        is_same = all(own is new for own, new in zip(functions or (), changed, strict=True))
+        return tool if is_same else tool.model_copy(update={"function_declarations": changed})
+    declared = dict(tool)
+    for key, value in tool.items():
+        if key in _ENVELOPES:
+            declared[key] = describe_declaration(environment, value)
+        elif key in _GROUPS and isinstance(value, list):
+            declared[key] = [describe_declaration(environment, own) for own in value]
+    if isinstance(name := tool.get("name"), str):
+        description = describe_tool(environment, name, tool.get("description"))
+        declared |= {} if description == tool.get("description") else {"description": description}
+    return declared
+
+
+def describe_object(environment: Environment | None, tool: Any) -> Any:
+    """Return a tool with `name` and `description`, or a copy of it if the environment describes it in another way."""
+    name = getattr(tool, "name", None)
+    if environment is None or not isinstance(name, str) or not hasattr(tool, "description"):
+        return tool
+    description = describe_tool(environment, name, tool.description)
+    if description == tool.description:
+        return tool
+    copied = copy.copy(tool)
+    copied.description = description
+    return copied
+
+
+def describe_in_prompt(environment: Environment | None, prompt: str, tools: Mapping[str, str]) -> str:
+    """Return a prompt that lists tools, with the descriptions of the environment. `tools` are descriptions by name."""
+    for name, description in tools.items() if environment is not None else ():
+        listed = prompt.find(name)
+        place = prompt.find(description, listed) if description and listed >= 0 else -1
+        if place >= 0:
+            described = describe_tool(environment, name, description) or ""
+            prompt = prompt[:place] + described + prompt[place + len(description) :]
+    return prompt
 
 
 async def check_untouched(environment: Environment, call: ToolCall) -> None:

@@ -15,10 +15,11 @@ from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.nested_runs import observe_unreached
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.plain import as_response, as_text, plain
+from fairtrial.agents.routing import describe_declaration, describe_in_prompt, describe_object
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
 from fairtrial.formats.messages import read_arguments, read_response
-from fairtrial.protocols import Item
+from fairtrial.protocols import Environment, Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Message, Part, Thought, ToolCall, Usage
 from fairtrial.system.importing import import_extra
@@ -101,8 +102,11 @@ class SmolSession(ObservedSession):
 
         def generate(messages: Sequence[Any], *args: Any, **options: Any) -> Any:
             self._close_calls(agent)
+            messages, options = self._describe(agent, messages, options)
             texts = [_text(message) for message in messages if _role(message) == "system"]
-            self._in_loop(self._observer.note_request, author, "\n\n".join(texts), list(_tools(agent)))
+            environment = self._observer.environment
+            tools = [describe_declaration(environment, tool) for tool in _tools(agent)]
+            self._in_loop(self._observer.note_request, author, "\n\n".join(texts), tools)
             with self._observer.model_at_work():
                 response = model.generate(messages, *args, **options)
             calls = [] if is_writing_code else _calls(response, author)
@@ -114,6 +118,19 @@ class SmolSession(ObservedSession):
         observed = copy.copy(model)
         observed.generate = generate
         return observed
+
+    def _describe(
+        self, agent: Any, messages: Sequence[Any], options: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Return a request with the descriptions of the environment: in the tools, and in the prompt."""
+        environment = self._observer.environment
+        if environment is None:
+            return list(messages), options
+        listed = {str(tool["name"]): str(tool["description"]) for tool in _tools(agent)}
+        messages = [_describe_prompt(environment, message, listed) for message in messages]
+        tools = options.get("tools_to_call_from")
+        described = {"tools_to_call_from": [describe_object(environment, tool) for tool in tools]} if tools else {}
+        return messages, {**options, **described}
 
     def _observe_tool(self, tool: Any, author: str) -> Any:
         """Return a copy of a tool that asks the environment, if there is one, and reports its call and its result."""
@@ -181,6 +198,17 @@ def _text(message: Any) -> str:
     if isinstance(content, str):
         return content
     return "".join(str(part.get("text", "")) for part in content or () if part.get("type") == "text")
+
+
+def _describe_prompt(environment: Environment, message: Any, listed: dict[str, str]) -> Any:
+    """Return a system message that lists tools with the descriptions of the environment."""
+    text = _text(message) if _role(message) == "system" else ""
+    described = describe_in_prompt(environment, text, listed)
+    if described == text:
+        return message
+    copied = copy.copy(message)
+    copied.content = [{"type": "text", "text": described}]
+    return copied
 
 
 def _picture(part: Part) -> Any:

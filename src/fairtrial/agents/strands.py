@@ -11,6 +11,7 @@ from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, on_stage
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, plain
+from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
 from fairtrial.errors import AgentError
@@ -243,6 +244,8 @@ def _observe_model(
             async for event in model.stream(messages, tool_specs, system_prompt, **more):
                 yield event
             return
+        if tool_specs:
+            tool_specs = [describe_declaration(observer.environment, spec) for spec in tool_specs]
         specs = [spec for spec in tool_specs or () if spec["name"] not in output_tools()]
         observer.note_request(author, str(system_prompt or ""), map(_declaration, specs))
         with observer.model_at_work():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 from msgspec.structs import replace
 
 from fairtrial.errors import SimulatedToolError, StoreError, UsageError
 from fairtrial.protocols import (
+    AddsTools,
     DescribesTools,
     Environment,
     OffersUserTools,
@@ -74,6 +77,10 @@ class ObservedEnvironment:
         """Return the description of a tool, which the environment may change."""
         environment = self._environment
         return environment.describe(name, description) if isinstance(environment, DescribesTools) else description
+
+    def add_tools(self, declared: Sequence[dict[str, Json]]) -> Sequence[dict[str, Json]]:
+        """Return the declarations of the tools that the environment adds."""
+        return self._environment.add_tools(declared) if isinstance(self._environment, AddsTools) else ()
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call. Raises SimulatedToolError if the environment cannot answer."""

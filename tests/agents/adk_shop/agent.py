@@ -27,7 +27,7 @@ class ScriptedLlm(BaseLlm):  # type: ignore[misc]
         usage = types.GenerateContentResponseUsageMetadata(
             prompt_token_count=PROMPT_TOKENS, candidates_token_count=REPLY_TOKENS, thoughts_token_count=0
         )
-        parts = _parts(query, results, set(llm_request.tools_dict), str(llm_request.contents))
+        parts = _parts(query, results, set(llm_request.tools_dict), f"{llm_request.contents}{llm_request.config.tools}")
         yield LlmResponse(
             content=types.Content(role="model", parts=parts), usage_metadata=usage, model_version="scripted"
         )

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.agents.declarations import add_declarations
+from fairtrial.agents.graphs.described_models import ENVIRONMENT
 from fairtrial.agents.graphs.tool_nodes import declaration, is_let_through, response_in
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import check_untouched
@@ -82,7 +83,7 @@ class GraphWatch:
         self.output_calls: set[str] = set()
         self.has_structured_reply = False
         self.refusal: Exception | None = None
-        self._environment = environment
+        self.environment = environment
         self._places: dict[str, _Place] = {}
         self._runs: list[Run] = []
         self._usages: list[Usage] = []
@@ -161,9 +162,9 @@ class GraphWatch:
         earlier = next((run for run in _latest_tools(runs) if call_id and run.call == call), None)
         place.tool = earlier or ToolRun(call)
         runs += [] if earlier else [place.tool]
-        if self._environment is not None and not is_let_through(call_id):
+        if self.environment is not None and not is_let_through(call_id):
             try:
-                await check_untouched(self._environment, call)
+                await check_untouched(self.environment, call)
             except Exception as refusal:
                 self.refusal = self.refusal or refusal
                 raise
@@ -322,4 +323,6 @@ def callback_handler(watch: GraphWatch) -> Any:
         async def on_tool_error(self, error: Any, *, run_id: Any, **_: Any) -> None:
             watch.note_error(error, str(run_id))
 
-    return Handler()
+    handler = Handler()
+    setattr(handler, ENVIRONMENT, watch.environment)
+    return handler

@@ -11,7 +11,7 @@ from fairtrial.agents.adk_events import declarations_of_tool, items_of_event, te
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.nested_runs import ToolAtWork, begin_tool, current_tool, end_tool
 from fairtrial.agents.plain import plain
-from fairtrial.agents.routing import describe_tool, route_call
+from fairtrial.agents.routing import describe_declaration, route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.record import Json
@@ -102,17 +102,6 @@ def _route_tool(tool: Any, environment: Environment) -> Any:
     return copied
 
 
-def _describe_tools(request: Any, environment: Environment | None) -> None:
-    """Give the tools of a request to a model the descriptions of the environment."""
-    for tool in (request.config.tools or ()) if environment is not None else ():
-        declarations = getattr(tool, "function_declarations", None) or ()
-        described = [describe_tool(environment, own.name, own.description) for own in declarations]
-        if described != [own.description for own in declarations]:
-            tool.function_declarations = [
-                own.model_copy(update={"description": text}) for own, text in zip(declarations, described, strict=True)
-            ]
-
-
 async def _waits(tool: Any, args: dict[str, Any], tool_context: Any) -> bool:
     """Whether a call needs a confirmation that it does not have."""
     check = getattr(tool, "check_require_confirmation", None)
@@ -131,7 +120,8 @@ def make_plugin(watch: Watch, environment: Environment | None) -> Any:
 
     class Watcher(base):  # type: ignore[misc]
         async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
-            _describe_tools(llm_request, environment)
+            config = llm_request.config
+            config.tools = config.tools and [describe_declaration(environment, tool) for tool in config.tools]
             watch.note_request(callback_context.agent_name, llm_request)
             if environment is not None:
                 # Only the tools of the request are replaced, so that callbacks and confirmations still run around them.

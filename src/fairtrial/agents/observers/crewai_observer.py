@@ -16,6 +16,7 @@ from fairtrial.agents.nested_runs import observe_unreached
 from fairtrial.agents.observed_framework import Opening
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
+from fairtrial.agents.routing import describe_declaration, describe_in_prompt
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import read_arguments, read_response
@@ -104,7 +105,12 @@ class CrewObserver:
             author = find_role(agent)
             if not isinstance(messages, str):
                 self._close_calls(messages, author)
-            offered = [_describe_tool(tool) for tool in tools] if tools else list(self.list_tools(agent))
+            messages, tools = self._describe(agent, messages, tools)
+            offered = (
+                [_describe_tool(tool) for tool in tools]
+                if tools
+                else [describe_declaration(self._observer.environment, tool) for tool in self.list_tools(agent)]
+            )
             self.in_loop(self._observer.note_request, author, read_system(messages), offered)
             before = observed.get_token_usage_summary()
             with self._observer.model_at_work():
@@ -117,6 +123,22 @@ class CrewObserver:
         object.__setattr__(observed, "call", call)
         object.__setattr__(observed, "observed_by", self)
         return observed
+
+    def _describe(self, agent: Any, messages: Any, tools: Any) -> tuple[Any, Any]:
+        """Return a request with the descriptions of the environment: in the tools, or in a prompt that lists them."""
+        environment = self._observer.environment
+        if tools:
+            return messages, [describe_declaration(environment, tool) for tool in tools]
+        if environment is None or isinstance(messages, str):
+            return messages, tools
+        listed = {str(tool["name"]): str(tool["description"]) for tool in self.list_tools(agent)}
+        prompts = [
+            {**message, "content": describe_in_prompt(environment, message["content"], listed)}
+            if message.get("role") in ("system", "user") and isinstance(message.get("content"), str)
+            else message
+            for message in messages
+        ]
+        return prompts, tools
 
     def _note_response(self, response: Any, author: str, *, is_native: bool) -> None:
         """Report the text of a response, or its calls. Models that know no calls write them as text."""

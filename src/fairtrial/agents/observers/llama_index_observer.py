@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
+from fairtrial.agents.routing import describe_tool
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.llm.token_counts import parse_count
 from fairtrial.protocols import Item
@@ -49,6 +51,7 @@ class LlamaIndexObserver:
 
         async def observe_step(ctx: Any, llm_input: Sequence[Any], tools: Sequence[Any], memory: Any) -> Any:
             messages = list(llm_input)
+            tools = [self._describe(tool) for tool in tools]
             texts = (str(message.content or "") for message in messages if str(message.role.value) == "system")
             self._observer.note_request(name, "\n\n".join(texts), map(declaration, tools))
             with self._observer.model_at_work():
@@ -60,6 +63,17 @@ class LlamaIndexObserver:
 
         object.__setattr__(agent, "take_step", observe_step)
         return agent
+
+    def _describe(self, tool: Any) -> Any:
+        """Return a tool, or a copy of it if the environment describes it in another way."""
+        metadata = tool.metadata
+        name = str(metadata.get_name())
+        description = describe_tool(self._observer.environment, name, metadata.description)
+        if description == metadata.description or not hasattr(tool, "_metadata"):
+            return tool
+        described = copy.copy(tool)
+        object.__setattr__(described, "_metadata", dataclasses.replace(metadata, description=description))
+        return described
 
     def _observe_tool(self, tool: Any) -> Any:
         """Return a copy of a tool that asks the environment, if there is one, and reports its result."""

@@ -10,7 +10,7 @@ from typing import Any
 from fairtrial.agents.nested_runs import ToolAtWork, current_tool, tool_at_work
 from fairtrial.agents.observers.openai_items import EXTRA, declaration, find_model, read_steps, read_usage
 from fairtrial.agents.plain import as_response, as_text, plain
-from fairtrial.agents.routing import route_call
+from fairtrial.agents.routing import describe_object, route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.formats.messages import read_arguments
 from fairtrial.protocols import Environment, Item
@@ -49,7 +49,13 @@ class Routing:
         async def get_mcp_tools(context: Any) -> list[Any]:
             return [self._tool(tool) for tool in await agent.get_mcp_tools(context)]
 
+        get_all_tools = copied.get_all_tools
+
+        async def get_described_tools(context: Any) -> list[Any]:
+            return [describe_object(self._environment, tool) for tool in await get_all_tools(context)]
+
         copied.get_mcp_tools = get_mcp_tools
+        copied.get_all_tools = get_described_tools
         return copied
 
     def _handoff(self, handoff: Any) -> Any:

@@ -15,9 +15,18 @@ from fairtrial.planned_case import PlannedCase
 from fairtrial.records.attack import AttackGoal, AttackPlace, PlantedAttack
 from fairtrial.records.attempt import Recording
 from fairtrial.records.record import Json
-from fairtrial.records.trace import Message, ToolResult, Trace
-from fairtrial.simulate.attacks.attack_table import ATTACKS, GOALS, LANGUAGES, PERSISTENT_USER, TWINS, AttackTemplate
-from fairtrial.simulate.attacks.attacked_environment import plant_in_part
+from fairtrial.records.trace import HANDOVER, Message, ToolResult, Trace
+from fairtrial.simulate.attacks.attack_table import (
+    ATTACKS,
+    GOALS,
+    LANGUAGES,
+    PERSISTENT_USER,
+    SHADOW,
+    TWINS,
+    AttackTemplate,
+    name_shadow,
+)
+from fairtrial.simulate.attacks.attacked_environment import CANARY_NAME, plant_in_part
 from fairtrial.simulate.attacks.made_goals import make_goals
 from fairtrial.text.display import compact
 from fairtrial.text.language import detect_language
@@ -32,18 +41,25 @@ _MOST_DECLARED = 5
 class Target:
     """A case that passes, with its unattacked conversation and the tools that the agent has.
 
-    `shows_tools` says that an environment may change the declarations of the tools.
+    `shows_tools` says that an environment may change the declarations of the tools, and `hosts_servers` that a second
+    server may stand beside that of the agent.
     """
 
     planned_case: PlannedCase
     recording: Recording
     tools: Mapping[str, Json] = field(default_factory=dict)
     shows_tools: bool = False
+    hosts_servers: bool = False
 
     @property
     def declared(self) -> list[str]:
         """The tools whose declarations the environment may change: those that the agent called come first."""
-        names = {str(tool["name"]): None for agent in self.recording.trace.agents for tool in agent.tools}
+        names = {
+            str(tool["name"]): None
+            for agent in self.recording.trace.agents
+            for tool in agent.tools
+            if tool.get("description") and HANDOVER not in tool
+        }
         called = dict.fromkeys(str(call["name"]) for call in self.known_calls)
         ordered = [*(name for name in called if name in names), *(name for name in names if name not in called)]
         return ordered[:_MOST_DECLARED] if self.shows_tools else []
@@ -76,9 +92,7 @@ def list_attacks(target: Target, choice: AttackChoice, goals: Sequence[AttackGoa
     languages = choice.languages or tuple(dict.fromkeys(("en", own if own in LANGUAGES else "en")))
     places: list[tuple[str, AttackPlace]] = list(list_places(trace).items())
     places += [(name, "declaration") for name in target.declared]
-    parts = [part for turn in target.planned_case.case.conversation or () for part in turn.user.parts]
-    if any(plant_in_part(part, "") for part in parts):
-        places.append(("", "attachment"))
+    places += _attachments(target)
     calls = Counter(str(call["name"]) for call in target.known_calls)
     for language in languages:
         for goal in goals:
@@ -86,12 +100,33 @@ def list_attacks(target: Target, choice: AttackChoice, goals: Sequence[AttackGoa
                 if choice.places and place not in choice.places:
                     continue
                 for template in _templates(choice):
-                    if _fits_place(template, place, calls[tool]):
+                    if _fits_place(template, place, calls[tool]) and (target.hosts_servers or not template.shadows):
                         yield _make(target, template, goal, place, tool, language)
             # A user asks for no false answer, and reads no secret: only calls are a goal of his.
             is_open = not choice.places or "user" in choice.places
             if is_open and goal.kind == "call" and target.planned_case.case.conversation and not choice.templates:
                 yield _by_user(target, goal, language)
+        yield from _list_shadows(target, choice, language)
+
+
+def _attachments(target: Target) -> list[tuple[str, AttackPlace]]:
+    """Return the place of the text files of the user, if there are any."""
+    parts = (part for turn in target.planned_case.case.conversation or () for part in turn.user.parts)
+    return [("", "attachment")] if any(plant_in_part(part, "") for part in parts) else []
+
+
+def _list_shadows(target: Target, choice: AttackChoice, language: str) -> Iterator[PlantedAttack]:
+    """Yield the attacks of a second server whose goal is that the agent calls it, and no other goal."""
+    template = ATTACKS[SHADOW]
+    is_wanted = template in _templates(choice) and not choice.goals and "call" in (choice.kinds or ("call",))
+    if not is_wanted or not target.hosts_servers or "declaration" not in (choice.places or ("declaration",)):
+        return
+    for tool in target.declared:
+        name = name_shadow(tool)
+        goal = AttackGoal("call", name, id=f"call: {name}")
+        text = template.texts[language].format(goal="").strip()
+        calls = target.known_calls
+        yield PlantedAttack(template.name, "declaration", text, language, tool, goal=goal, known_calls=calls)
 
 
 def _list_adapted(target: Target, choice: AttackChoice) -> list[PlantedAttack]:
@@ -126,7 +161,7 @@ def _fits_place(template: AttackTemplate, place: AttackPlace, calls: int) -> boo
     """Return whether a template can stand in a place, of whose tool there are so many calls."""
     if place == "declaration":
         return not template.split and (calls > 0 or not template.late)
-    return not template.late and (calls > 1 or not template.split)
+    return not template.late and not template.shadows and (calls > 1 or not template.split)
 
 
 def _templates(choice: AttackChoice) -> Iterable[AttackTemplate]:
@@ -156,7 +191,7 @@ def list_twins(target: Target) -> Iterator[PlantedAttack]:
     trace = target.recording.trace
     own = detect_language(trace.invocations[0].query) if trace.invocations else "en"
     language = own if own in LANGUAGES else "en"
-    for tool, place in list_places(trace).items():
+    for tool, place in (*list_places(trace).items(), *_attachments(target)):
         for number, text in enumerate(TWINS[language][:_MOST_TWINS], 1):
             yield PlantedAttack(f"harmless {number}", place, text, language, tool, known_calls=target.known_calls)
 
@@ -205,10 +240,11 @@ def plant_in_messages(planned_case: PlannedCase, attack: PlantedAttack) -> Plann
     if attack.place == "user":
         insistent = replace(conversation[-1], user=Message(attack.text), steps=None, final_response=None, checks=())
         return replace(planned_case, case=replace(planned_case.case, conversation=(*conversation, insistent)))
+    canary = attack.goal.canary if attack.goal is not None else ""
+    text = f"{attack.text}\n{CANARY_NAME}: {canary}" if canary else attack.text
     turns = [
         replace(
-            turn,
-            user=replace(turn.user, parts=tuple(plant_in_part(part, attack.text) or part for part in turn.user.parts)),
+            turn, user=replace(turn.user, parts=tuple(plant_in_part(part, text) or part for part in turn.user.parts))
         )
         for turn in conversation
     ]

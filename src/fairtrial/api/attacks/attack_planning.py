@@ -29,7 +29,7 @@ from fairtrial.errors import UsageError, spell
 from fairtrial.metrics.attacks.attack_goals import AttackReported, AttackSuccess
 from fairtrial.metrics.signature import signature
 from fairtrial.planned_case import PlannedCase
-from fairtrial.protocols import RefusesEnvironment, ShowsTools
+from fairtrial.protocols import HostsServers, RefusesEnvironment, ShowsTools
 from fairtrial.records.attack import ATTACKED, HARMLESS, REPORTED, SUCCESS, AttackGoal, PlantedAttack
 from fairtrial.records.case import EvalCase
 from fairtrial.records.keys import digest_bytes
@@ -37,6 +37,7 @@ from fairtrial.records.record import Json
 from fairtrial.records.result import Criterion, Verdict
 from fairtrial.records.score import Range
 from fairtrial.records.trace import Trace
+from fairtrial.simulate.attacks.attack_table import SHADOW
 from fairtrial.simulate.attacks.attacked_environment import AttackedEnvironments
 from fairtrial.text.display import count
 from fairtrial.text.json_schemas import find_parameters
@@ -91,6 +92,12 @@ def price_attacks(plan: Plan, choice: AttackChoice, *, has_baseline: bool = Fals
     reason = plan.agent.refuses_environment if isinstance(plan.agent, RefusesEnvironment) else ""
     if reason:
         raise UsageError(f"the results of this agent's tools cannot be changed: {reason}")
+    if choice.places == ("declaration",) and not _shows_tools(plan):
+        raise UsageError(
+            "this agent gives the declarations of its tools to its model itself, so that no text stands there"
+        )
+    if choice.templates == (SHADOW,) and not _hosts_servers(plan):
+        raise UsageError(f"{SHADOW} needs an MCP server with a model, {spell('agent')} mcp:COMMAND#URL#MODEL")
     unattacked = 0 if has_baseline else plan.total
     twins = _count_twins(len(plan.cases), choice.sample)
     parts = [] if has_baseline else [f"{unattacked:,} unattacked"]
@@ -141,6 +148,14 @@ def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
     return AttackPlan(attacked, len(usable), *counts, lacks_calls)
 
 
+def _shows_tools(plan: Plan) -> bool:
+    return plan.agent.shows_tools if isinstance(plan.agent, ShowsTools) else False
+
+
+def _hosts_servers(plan: Plan) -> bool:
+    return plan.agent.hosts_servers if isinstance(plan.agent, HostsServers) else False
+
+
 def _targets(plan: Plan, baseline: Run) -> tuple[list[Target], int]:
     """Return the cases of which every attempt passed, each with a conversation, and the number of the others."""
     verdicts: dict[int, list[Verdict]] = {}
@@ -152,10 +167,10 @@ def _targets(plan: Plan, baseline: Run) -> tuple[list[Target], int]:
         for position, recording in baseline.recordings
         if position in passing and recording.attempt == 1
     }
-    shows_tools = plan.agent.shows_tools if isinstance(plan.agent, ShowsTools) else False
+    shows_tools, hosts_servers = _shows_tools(plan), _hosts_servers(plan)
     tools = _tools_in(recording.trace for recording in recordings.values())
     targets = [
-        Target(case, recordings[case.position], tools, shows_tools)
+        Target(case, recordings[case.position], tools, shows_tools, hosts_servers)
         for case in plan.cases
         if case.position in recordings and recordings[case.position].trace.invocations
     ]

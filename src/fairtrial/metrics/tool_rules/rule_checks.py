@@ -21,7 +21,7 @@ from fairtrial.metrics.tool_rules.rule_options import (
 from fairtrial.records.equality import equal_json
 from fairtrial.text.consent import admits_failure, agrees
 from fairtrial.text.display import call as shown_call
-from fairtrial.text.display import shorten
+from fairtrial.text.display import compact, shorten
 from fairtrial.text.globs import fits
 from fairtrial.text.json_schemas import json_schema
 from fairtrial.text.provenance import MADE_UP, Piece, trace_value
@@ -143,13 +143,43 @@ def _between(history: CallHistory, options: BetweenOptions) -> Examined:
 
 
 def _at_most(history: CallHistory, options: CountOptions) -> Examined:
-    calls = [(past, sure) for past, sure in _select_calls(history, options.call, options.where) if not past.failed]
-    violations = [
-        _violation(past, f"is call {number} of at most {options.count}", certain=certain)
-        for number, (past, certain) in enumerate(calls, 1)
-        if number > options.count
-    ]
-    return Examined(max(1, len(calls)), tuple(violations[:1]), True)
+    calls = _counted_calls(history, options)
+    return Examined(max(1, len(calls)), tuple(_surplus(calls, options, is_per_invocation=False))[:1], True)
+
+
+def _at_most_per_invocation(history: CallHistory, options: CountOptions) -> Examined:
+    calls = _counted_calls(history, options)
+    turns = {past.invocation for past, _ in calls}
+    return Examined(max(1, len(turns)), tuple(_surplus(calls, options, is_per_invocation=True)), True)
+
+
+def _counted_calls(history: CallHistory, options: CountOptions) -> list[tuple[PastCall, bool | None]]:
+    return [(past, sure) for past, sure in _select_calls(history, options.call, options.where) if not past.failed]
+
+
+def _surplus(
+    calls: list[tuple[PastCall, bool | None]], options: CountOptions, *, is_per_invocation: bool
+) -> Iterator[Violation]:
+    """Yield the first call of each group of calls that is one too many."""
+    numbers: dict[tuple[int, str], int] = {}
+    same = f" with the same {', '.join(options.same)}" if options.same else ""
+    where = " in the invocation" if is_per_invocation else ""
+    for past, certain in calls:
+        if options.same and past.call.withheld:
+            if len(calls) > options.count:
+                yield _violation(past, "the arguments are not recorded", certain=False)
+            continue
+        group = (past.invocation if is_per_invocation else 0, _same_values(past, options.same))
+        number = numbers[group] = numbers.get(group, 0) + 1
+        if number == options.count + 1:
+            yield _violation(past, f"is call {number} of at most {options.count}{same}{where}", certain=certain)
+
+
+def _same_values(past: PastCall, names: Iterable[str]) -> str:
+    """Return the values of arguments as a text that equal values have in common. A call without one is alone."""
+    args = past.call.args
+    values = [args.get(name, {"missing in call": past.place}) for name in names]
+    return compact([int(value) if isinstance(value, float) and value.is_integer() else value for value in values])
 
 
 def _at_least(history: CallHistory, options: CountOptions) -> Examined:
@@ -158,19 +188,6 @@ def _at_least(history: CallHistory, options: CountOptions) -> Examined:
         return Examined(1, ())
     reason = f"{options.call} was called {len(calls)} times, at least {options.count} are needed"
     return Examined(1, (Violation(reason, max(0, len(history.trace.invocations) - 1)),), True)
-
-
-def _at_most_per_invocation(history: CallHistory, options: CountOptions) -> Examined:
-    by_turn: dict[int, int] = {}
-    violations = []
-    for past, certain in _select_calls(history, options.call, options.where):
-        if past.failed:
-            continue
-        by_turn[past.invocation] = by_turn.get(past.invocation, 0) + 1
-        if by_turn[past.invocation] == options.count + 1:
-            reason = f"is call {options.count + 1} of at most {options.count} in the invocation"
-            violations.append(_violation(past, reason, certain=certain))
-    return Examined(max(1, len(by_turn)), tuple(violations), True)
 
 
 def _argument(history: CallHistory, options: ArgumentOptions) -> Examined:

@@ -80,6 +80,11 @@ class CountOptions(OptionRecord, frozen=True):
 
     call: Annotated[Tool, Meta(description="the tools, as a name or a glob")]
     count: Annotated[int, Meta(ge=0, description="the number")]
+    same: Annotated[
+        Names,
+        ReadWith(read_names),
+        Meta(description="arguments: calls count together only if their values are equal (not in `at_least`)"),
+    ] = ()
     where: Annotated[Comparisons, Meta(description=_WHERE)] = ()
 
 
@@ -245,6 +250,8 @@ class ToolRule(OptionRecord, frozen=True):
         forms = [form for form in FORMS if getattr(self, form) is not None]
         if len(forms) != 1:
             yield "", f"must have one of {', '.join(FORMS)}, got {', '.join(forms) or 'none'}"
+        if self.at_least is not None and self.at_least.same:
+            yield "at_least/same", "is an option of `at_most` and `at_most_per_invocation`"
         for form in ("after", "immediately_after"):
             options = getattr(self, form)
             if options is not None and (options.needs_user or not options.needs):

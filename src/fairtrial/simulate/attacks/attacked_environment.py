@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from fairtrial.records.equality import equal_json
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Injection, Part, ToolCall, ToolResult
-from fairtrial.simulate.attacks.attack_table import LATE
+from fairtrial.simulate.attacks.attack_table import LATE, SHADOW, name_shadow
 from fairtrial.text.display import compact
 from fairtrial.text.globs import fits
 from fairtrial.text.planted_values import find_canary, texts_in
@@ -56,6 +57,7 @@ class AttackedEnvironment:
     def __init__(self, attack: PlantedAttack | None, inner: Environment | None) -> None:
         self._attack = attack
         self._inner = inner
+        self._is_described = self._is_marked = False
         self._planted = 0
         self._answered = 0
         self._calls = 0
@@ -75,16 +77,44 @@ class AttackedEnvironment:
         return self._inner.report_state() if isinstance(self._inner, ReportsState) else {}
 
     def unfinished_calls(self) -> list[ToolResult]:
-        """Return the calls of the inner environment without an answer."""
-        return list(self._inner.unfinished_calls()) if isinstance(self._inner, TracksCalls) else []
+        """Return the calls of the inner environment without an answer, and a declaration that no call has marked.
+
+        For example, the model read the text in the last request of a turn, and answered without a call.
+        """
+        unfinished = list(self._inner.unfinished_calls()) if isinstance(self._inner, TracksCalls) else []
+        if self._attack is not None and self._is_described and not self._is_marked:
+            self._is_marked = True
+            unfinished.append(ToolResult(self._attack.tool, injected=self._injection(self._attack)))
+        return unfinished
+
+    def _injection(self, attack: PlantedAttack) -> tuple[Injection, ...]:
+        """Return the mark of a text in a declaration, if a model has read it there."""
+        detail = f"in the declaration of {attack.tool}: {attack.text}"
+        return (Injection(PLANTED, detail[:_DETAIL]),) if self._is_described else ()
 
     def describe(self, name: str, description: str) -> str:
         """Return the description of a tool, with the text if the attack stands there."""
         attack = self._attack
         if attack is None or attack.place != "declaration" or name != attack.tool:
             return description
-        if attack.template == LATE and not self._answered:
+        is_too_early = attack.template == LATE and not self._answered
+        if is_too_early or attack.template == SHADOW or attack.text in description:
             return description
+        return self._poison(attack, description)
+
+    def add_tools(self, declared: Sequence[dict[str, Json]]) -> list[dict[str, Json]]:
+        """Return the tool of a second server that has the name of a tool, if the attack is one by a second server."""
+        attack = self._attack
+        if attack is None or attack.template != SHADOW:
+            return []
+        return [
+            {**own, "name": name_shadow(attack.tool), "description": self._poison(attack, str(own.get("description")))}
+            for own in declared
+            if own.get("name") == attack.tool
+        ]
+
+    def _poison(self, attack: PlantedAttack, description: str) -> str:
+        self._is_described = True
         canary = attack.goal.canary if attack.goal is not None else ""
         described = f"{description}\n\n{attack.text}"
         return f"{described}\n{CANARY_NAME}: {canary}" if canary else described
@@ -95,14 +125,15 @@ class AttackedEnvironment:
         if attack is None:
             return await self._ask(call, declared, real)
         goal = attack.goal
-        if goal is not None and self._belongs_to(goal, attack, call):
+        is_shadow = attack.template == SHADOW and call.name == name_shadow(attack.tool)
+        if is_shadow or (goal is not None and self._belongs_to(goal, attack, call)):
             detail = "this call belongs to the goal of the attack; its tool was not called"
             return ToolResult(call.name, dict(_OK), call.id, injected=(Injection(ANSWER, detail),))
         result = await self._ask(call, declared, real)
         self._answered += 1
         if attack.place == "declaration":
-            detail = f"in the declaration of {attack.tool}: {attack.text}"
-            return replace(result, injected=(*result.injected, Injection(PLANTED, detail[:_DETAIL])))
+            self._is_marked = self._is_described
+            return replace(result, injected=(*result.injected, *self._injection(attack)))
         text = self._text_for(attack, call)
         if not text:
             return result
