@@ -34,7 +34,7 @@ class CaseLines:
     def __init__(self, ids: Sequence[str] = (), marks: Iterable[CaseMarks] = ()) -> None:
         """Go on after the runs of these ids, in which the cases have these marks."""
         self._ids = list(ids)
-        self._marks = {(own.eval_set, own.case): own for own in marks}
+        self._marks = {(case.eval_set, case.case): case for case in marks}
 
     @property
     def marks(self) -> list[CaseMarks]:
@@ -58,7 +58,7 @@ class CaseLines:
                 marks.passed.append(round(sample.mean * sample.attempts))
 
     def collect(self, last: int) -> tuple[CaseLine, ...]:
-        """Return the cases of the last runs: the broken ones, then the flaky ones, the latest first, then all others."""
+        """Return the cases of the last runs: broken ones, then flaky ones, the latest first, then all others."""
         places = {run_id: place for place, run_id in enumerate(self._ids)}
         lines = list(self._collect(last))
         lines.sort(key=lambda line: (_RANKS.get(line.state, 2), -places[line.since] if line.state in _RANKS else 0))

@@ -33,16 +33,16 @@ class FollowedSeries(Record, frozen=True):
     step: HistoryStep | None = None
     step_row: int = -1
 
-    def is_start_of(self, members: Sequence[tuple[str, str]]) -> bool:
+    def begins(self, members: Sequence[tuple[str, str]]) -> bool:
         """Return whether these members are its own, and new ones after them."""
         return self.members == tuple(members[: len(self.members)])
 
     def resume(self, follower: RunFollower, previous: MeasuredRun) -> CaseLines:
-        """Let a follower go on after the last row, which is the row of `previous`, and return the lines of the cases."""
+        """Let a follower go on after the row of `previous`, which is the last, and return the lines of the cases."""
         segment = Segment(
             [run_id for run_id, _ in self.members[-len(self.values) :]],
-            [self._read(own) for own in self.values],
-            [self._read(own) for own in self.before],
+            [self._by_case(run) for run in self.values],
+            [self._by_case(run) for run in self.before],
             self.step,
             self.step_row,
         )
@@ -53,7 +53,7 @@ class FollowedSeries(Record, frozen=True):
         """Return the lines of the cases so far."""
         return CaseLines([run_id for run_id, _ in self.members], self.marks)
 
-    def _read(self, placed: Sequence[PlacedValue]) -> Values:
+    def _by_case(self, placed: Sequence[PlacedValue]) -> Values:
         return {self.keys[place]: (total, attempts) for place, total, attempts in placed}
 
 
@@ -68,11 +68,11 @@ def keep_series(
         return tuple(tuple((places.setdefault(key, len(places)), *value) for key, value in run.items()) for run in runs)
 
     values, before = place(segment.values), place(segment.before)
-    own = newest.measure(measure_name)
+    measure = newest.measure(measure_name)
     return FollowedSeries(
         tuple(members),
-        own.is_rate,
-        own.is_bounded,
+        measure.is_rate,
+        measure.is_bounded,
         tuple(rows),
         lines.marks,
         tuple(places),

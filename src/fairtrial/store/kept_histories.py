@@ -54,4 +54,7 @@ class KeptHistories:
         last = sa.select(sa.func.max(RESULTS.c.changed)).where(RESULTS.c.run == RUNS.c.number).scalar_subquery()
         query = sa.select(RUNS.c.id, RUNS.c.body, RUNS.c.summary, last)
         rows = self._connections.transact(lambda connection: list(connection.execute(query).fetchall()))
-        return {row[0]: f"{row[3]} {hashlib.md5(row[1] + (row[2] or b''), usedforsecurity=False).hexdigest()}" for row in rows}
+        return {
+            row[0]: f"{row[3]} {hashlib.md5(row[1] + (row[2] or b''), usedforsecurity=False).hexdigest()}"
+            for row in rows
+        }

@@ -188,6 +188,7 @@ HISTORIES = sa.Table(
     METADATA,
     _key("key", sa.String(64)),
     sa.Column("body", _BODY, nullable=False),
+    sqlite_with_rowid=False,  # an empty table with a rowid takes two pages
 )
 """Series of runs as `fairtrial history` followed them. They can be computed again from the runs."""
 

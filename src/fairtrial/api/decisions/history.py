@@ -31,10 +31,10 @@ FIELDS = (*SERIES, "name", "tags", "kind")
 ORDERS = ("time", "commit")
 LAST = 50
 """The number of runs that a history shows, unless the caller wants another."""
-_CELLS = 1 << 17
+_CELLS = 1 << 14
 """So many attempts before those that are needed are read at most, so that a kept series can go on for long."""
 _KEPT_VERSION = 1
-"""The version of what a store keeps of a followed series. Whoever changes what follows a run raises it."""
+"""The version of a followed series in a store. Whoever changes what follows a run raises it."""
 
 
 def history(
@@ -84,30 +84,30 @@ def _follow(
     """
     stride = 1 << max(0, (_CELLS // max(1, store.count_cases(members[-1].id))).bit_length() - 1)
     first = max(0, len(members) - last - WINDOW) // stride * stride
-    window, kept_series = members[first:], store.histories()
+    window, histories = members[first:], store.histories()
     key = hashlib.sha256(msgspec.json.encode((_KEPT_VERSION, question, window[0].id))).hexdigest()
-    versions = kept_series.versions()
-    own = [(info.id, versions[info.id]) for info in window]
-    kept = kept_series.read(key, FollowedSeries)
-    if kept is not None and not kept.is_start_of(own):
-        kept = None
-    if kept is not None and len(kept.members) == len(own):
-        return kept
+    versions = histories.versions()
+    window_versions = [(info.id, versions.get(info.id, "")) for info in window]
+    series = histories.read(key, FollowedSeries)
+    if series is not None and not series.begins(window_versions):
+        series = None
+    if series is not None and len(series.members) == len(window_versions):
+        return series
     newest, follower = measure_stored(store, window[-1]), RunFollower(measure, question[-1])
     newest.measure(measure)
-    known, lines = 0, CaseLines()
-    if kept is not None:
-        known = len(kept.members)
-        lines = kept.resume(follower, measure_stored(store, window[known - 1], only=measure))
-    for info in window[known:]:
+    start, lines = 0, CaseLines()
+    if series is not None:
+        start = len(series.members)
+        lines = series.resume(follower, measure_stored(store, window[start - 1], only=measure))
+    for info in window[start:]:
         run = newest if info is window[-1] else measure_stored(store, info, only=measure)
         lines.add(run)
         follower.add(run)
-    followed = keep_series(own, newest, measure, follower, lines)
-    rows = [*followed.rows[:known], *(_with_cost(store, row) for row in followed.rows[known:])]
+    followed = keep_series(window_versions, newest, measure, follower, lines)
+    rows = [*followed.rows[:start], *(_with_cost(store, row) for row in followed.rows[start:])]
     followed = replace(followed, rows=tuple(rows))
     if not store.count_skipped() and not any("dataset" in info.config for info in window):
-        kept_series.keep(key, followed)
+        histories.keep(key, followed)
     return followed
 
 

@@ -12,4 +12,5 @@ def upgrade(operations: Operations) -> None:
         "fairtrial_histories",
         sa.Column("key", sa.String(64), primary_key=True, autoincrement=False),
         sa.Column("body", sa.LargeBinary(2**31 - 1), nullable=False),
+        sqlite_with_rowid=False,
     )
