@@ -264,7 +264,7 @@ def run_and_report(
         *([cassette] if cassette else []),
     ]
     output.reports.refuse_inputs(inputs)
-    output.reports.check_baseline(url or api.DEFAULT_URL)
+    output.reports.check_store(url)
     with reader_may_leave():
         announce(plan, output)
     try:
@@ -302,7 +302,7 @@ def run_and_report(
 def report_run(run: api.Run, url: str | None, output: Output) -> int:
     """Write the reports of a run, and return the exit code. `url` is its store, or None without a store."""
     show = "" if url is None else flags.show_command(run.info.id, url)
-    options = output.reports.options(run, url or api.DEFAULT_URL, show)
+    options = output.reports.options(run, url, show)
     problems = output.reports.write(run, options)
     with reader_may_leave():
         stream = sys.stderr if output.reports.on_stdout is not None else sys.stdout

@@ -42,11 +42,20 @@ _STEP, _SEGMENT = "▲", "┆"
 def history_html(history: RunHistory, run_address: str = "") -> str:
     """Return the history as a page. With `run_address`, each run is a link to that address and its id behind it."""
     title = say("History of {measure}", measure=history.measure)
-    return scriptless_page(_text(title), "".join(_parts(history, run_address)), chosen_language())
+    return scriptless_page(
+        _text(title), f"<h1>{_text(title)}</h1>\n{''.join(_body(history, run_address))}", chosen_language()
+    )
 
 
-def _parts(history: RunHistory, run_address: str) -> Iterator[str]:
-    yield f"<h1>{_text(say('History of {measure}', measure=history.measure))}</h1>\n"
+def history_section(history: RunHistory) -> str:
+    """Return the history as a part of another page, below its own headings."""
+    title = _text(say("History of {measure}", measure=history.measure))
+    body = "".join(_body(history, "")).replace("<h2>", "<h3>").replace("</h2>", "</h3>")
+    heading = f'<h2 id="history-title">{title}</h2>\n'
+    return f'<section id="history" class="mutation" aria-labelledby="history-title">\n{heading}{body}</section>'
+
+
+def _body(history: RunHistory, run_address: str) -> Iterator[str]:
     yield f'<p class="note">{_text(name_series(history))}</p>\n{_paragraph(left_out_line(history))}'
     yield _chart(history)
     yield _paragraph(
