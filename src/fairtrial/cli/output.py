@@ -22,7 +22,7 @@ from fairtrial.cli.options.pushing_flags import push_options, push_run
 from fairtrial.cli.outputs.github import is_github, step_summary, without_commands, write_annotations
 from fairtrial.cli.outputs.output_files import collect_inputs, store_file
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
-from fairtrial.errors import UsageError
+from fairtrial.errors import FairtrialError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,6 +38,8 @@ _EXIT = {
 }
 _DECISION_EXITS = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit_codes.UNSCORED}
 """The exit codes of claims. They replace the verdict of the run."""
+WATCH_URL = "FAIRTRIAL_WATCH_URL"
+"""The environment variable that names a service of alarms."""
 _SHOWN_WARNINGS = 20
 
 
@@ -314,7 +316,25 @@ def report_run(run: api.Run, url: str | None, output: Output) -> int:
         raise UsageError("\n".join(problems))
     if output.push is not None:
         push_run(run, output.push, yes=output.yes)
+    if url is not None and (address := os.environ.get(WATCH_URL)):
+        _post_alarms(run, url, address)
     return choose_exit_code(run, allow_unscored=options.allow_unscored)
+
+
+def _post_alarms(run: api.Run, url: str, address: str) -> None:
+    """Post the alarms that a run of traffic raised. The run is stored whether or not the service takes them."""
+    traffic = api.find_new_alarms(run.info, api.WatchOptions(store=url))
+    if traffic is None:
+        return
+    from fairtrial.text.display import visible_line
+
+    names = ", ".join(visible_line(measure.measure) for measure in traffic.measures)
+    try:
+        api.post_alarms(traffic, address)
+    except FairtrialError as error:
+        echo(f"alarm: {names}; it was not posted: {error}", err=True)
+    else:
+        echo(f"alarm: {names}; it was posted, and `fairtrial watch` shows it", err=True)
 
 
 def choose_exit_code(run: api.Run, *, allow_unscored: bool) -> int:
