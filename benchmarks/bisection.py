@@ -82,6 +82,7 @@ def main() -> None:
     worlds = [
         ("rates known from stored runs", {"stored": STORED}),
         ("nothing known before", {}),
+        ("5 of 20 cases change, nothing known before", {"cases": 20, "broken": 5}),
         ("5 of 20 cases change, stored runs of 10 attempts", {"stored": 10, "cases": 20, "broken": 5}),
     ]
     for name, world in worlds:

@@ -197,7 +197,7 @@ def time_page(runs: int = 1000, cases: int = 200) -> None:
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/runs.db"
         fill_store(url, runs, cases)
-        for last in (50, 50, 200, runs):
+        for last in (50, 50, runs, runs):  # the store keeps what the first look computed
             start, used = time.perf_counter(), time.process_time()
             history = fairtrial.history(last=last, store=url)
             read = time.process_time()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -54,6 +56,56 @@ def case_rows(page: str) -> list[list[str]]:
     table = page[page.index('<table class="heat">') :].partition("</table>")[0]
     rows = re.findall(r"<tr>(.*?)</tr>", table.partition("<tbody>")[2])
     return [[re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
+
+
+def write_report(folder: Path, *options: str) -> str:
+    """The report of the newest run, with its series."""
+    assert fairtrial("show", "2", "--html", "report.html", "--history", *options).code == 0
+    return (folder / "report.html").read_text("utf-8")
+
+
+def test_a_report_ends_with_the_series_of_its_run(folder: Path) -> None:
+    """The same runs and the same map of cases as on the page of the series, below the headings of the report."""
+    graded_run({"a": [1.0], "b": [1.0]}, store=DEFAULT_URL)
+    last = graded_run({"a": [1.0], "b": [0.0]}, store=DEFAULT_URL).info.id
+    assert fairtrial("show", last, "--html", "report.html", "--history").code == 0
+    report = (folder / "report.html").read_text("utf-8")
+    section = report[report.index('<section id="history"') : report.index("</section>")]
+    assert case_rows(section) == [["b", "broken since 2", "✓", "✗"], ["a", "passing since 1", "✓", "✓"]]
+    assert "<h1" not in section
+    assert '<h2 id="history-title">History of cases</h2>' in section
+
+
+def test_the_policy_of_a_report_allows_the_style_of_its_series(folder: Path) -> None:
+    """Both style sheets have their hash there. Without the series there is one."""
+    graded_run({"a": [1.0]}, store=DEFAULT_URL)
+    report = write_report(folder)
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', report)
+    styles = re.findall(r"<style>(.*?)</style>", report, re.DOTALL)
+    assert len(styles) == 2
+    assert all(base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in policy for style in styles)
+
+
+def test_names_of_cases_stay_text_in_a_report(folder: Path) -> None:
+    """A name that looks like HTML is none."""
+    graded_run({HOSTILE: [1.0]}, store=DEFAULT_URL)
+    tags = Tags(write_report(folder))
+    assert [tag for tag, _ in tags.tags].count("img") == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--history"], "--history needs --html FILE"),
+        (["--history", "--html", "r.html", "--redact", "people"], "leave out --history"),
+    ],
+)
+def test_a_series_without_a_page_is_refused(options: list[str], problem: str) -> None:
+    """The message says what is missing."""
+    graded_run({"a": [1.0]}, store=DEFAULT_URL)
+    done = fairtrial("show", "2", *options)
+    assert done.code == 2
+    assert problem in done.err
 
 
 def test_cases_are_ordered_by_when_they_broke(folder: Path) -> None:

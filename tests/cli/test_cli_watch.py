@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from commands import enter, fairtrial
-from fairtrial import Criterion, EvalCase, EvalSet, Invocation, Message, Trace, score
+from commands import MATCH, enter, eval_set, fairtrial, session, write
+from fairtrial import Criterion, EvalCase, EvalSet, Invocation, Message, Score, Trace, score
 from fairtrial.api.stored_runs import open_store
+from fairtrial.records.label import Label
 from fairtrial.store import DEFAULT_URL
 from graded_runs import graded, graded_run, recording
 
@@ -185,6 +186,89 @@ def test_alarms_are_posted(hook: tuple[str, Callable[[], list[bytes]]]) -> None:
     assert body["kind"] == "alarm"
     assert {alarm["measure"] for alarm in body["alarms"]} == {"cases", "quality"}
     assert "Grade?" not in json.dumps(body)
+
+
+def test_a_run_that_raises_an_alarm_posts_it(
+    hook: tuple[str, Callable[[], list[bytes]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`fairtrial score` posts the alarms of its own conversations, and no alarm of an earlier run."""
+    url, sent = hook
+    monkeypatch.setenv("FAIRTRIAL_WATCH_URL", url)
+    write("test_config.json", MATCH)
+    write("trips.evalset.json", eval_set("a"))
+
+    def score_day(replies: Sequence[str]) -> str:
+        folder = Path(f"day-{replies[0]}-{len(replies)}")
+        folder.mkdir()
+        for number, reply in enumerate(replies):
+            write(folder / f"{number}.session.json", session("a", "a", reply))
+        return fairtrial("score", folder, "--against", "trips.evalset.json", "--config", "test_config.json").err
+
+    assert "alarm" not in score_day(["ok"] * 350)
+    assert "it was posted" in score_day(["no"] * 100)
+    assert "alarm" not in score_day(["ok"] * 20)
+    (body,) = map(json.loads, sent())
+    assert [alarm["state"] for alarm in body["alarms"]] == ["lower"] * 2
+
+
+def test_a_recording_that_is_scored_again_counts_once() -> None:
+    """The report says how many there are."""
+    rng = random.Random(9)
+    for _ in range(2):
+        store_day(rng, 0.9)
+    old = {f"old-{number}": [1.0] for number in range(DAY)}
+    for _ in range(3):
+        graded_run(old, store=DEFAULT_URL, eval_set="traffic")
+    done = fairtrial("watch", *SMALL, "--json", "-")
+    (row,) = [row for row in done.json["measures"] if row["measure"] == "quality"]
+    assert (row["count"], row["repeated"]) == (3 * DAY, 2 * DAY)
+    note = f"{2 * DAY} conversations left out, because the same recording was scored before"
+    assert note in " ".join(done.json["notes"])
+
+
+def test_other_replies_in_the_same_conversation_count() -> None:
+    """The agent may answer the same question each day."""
+    for value in (1.0, 0.9, 0.8):
+        graded_run({str(number): [value] for number in range(DAY)}, store=DEFAULT_URL, eval_set="traffic")
+    (row,) = [row for row in fairtrial("watch", *SMALL, "--json", "-").json["measures"] if row["measure"] == "quality"]
+    assert (row["count"], row["repeated"]) == (3 * DAY, 0)
+
+
+def test_conversations_to_which_a_criterion_does_not_apply_are_counted() -> None:
+    """They say nothing about the measure, and a note says how many they are."""
+
+    def speed(trace: Trace, case: EvalCase) -> Score:
+        del trace
+        return Score(1.0) if int(case.id) % 3 else Score(applicable=False)
+
+    values = {str(number): [1.0] for number in range(DAY)}
+    criteria = [graded(), Criterion("speed", speed, 0.5)]
+    graded_run(values, store=DEFAULT_URL, criteria=criteria, eval_set="traffic")
+    done = fairtrial("watch", *SMALL, "--json", "-")
+    rows = {row["measure"]: (row["count"], row["left_out"]) for row in done.json["measures"]}
+    assert rows["speed"] == (100, 50)
+    assert "speed: 50 conversations left out: no outcome" in " ".join(done.json["notes"])
+
+
+def test_labels_of_people_give_a_corrected_mean() -> None:
+    """The judge passes 90 %, and people 90 % of these. The labels are in two runs, and are drawn at random."""
+    rng = random.Random(10)
+    for _ in range(2):
+        run = store_day(rng, 0.9)
+        with closing(open_store(DEFAULT_URL)) as store:
+            keys = rng.sample([key for _, key, _ in store.case_keys(run)], 60)
+            judged = {result.key: result.outcomes[0].score.value for result in store.results(run)}
+            labels = [
+                Label(key, 1, "quality", value=float(bool(judged[key]) and rng.random() < 0.9), author="ann")
+                for key in keys
+            ]
+            store.add_labels(run, labels)
+    done = fairtrial("watch", *SMALL, "--json", "-")
+    (row,) = [row for row in done.json["measures"] if row["measure"] == "quality"]
+    assert row["labels"] == 120
+    assert row["corrected"]["low"] < 0.81 < row["corrected"]["high"] < 0.95
+    assert row["corrected"]["value"] < row["reference"]["value"] - 0.04
+    assert "quality: people would give 0.8" in fairtrial("watch", *SMALL).out
 
 
 def test_an_empty_store_is_refused() -> None:

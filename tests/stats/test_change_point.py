@@ -37,11 +37,30 @@ def test_a_failure_between_the_ends_speaks_for_an_earlier_commit() -> None:
 
 
 def test_ends_that_may_be_alike_run_again() -> None:
-    """One attempt at each does not show a difference."""
+    """One attempt at each does not show which of two cases changed."""
+    point = line(4)
+    for case in ("a", "b"):
+        point.add(GOOD, case, Outcomes(1, 0))
+        point.add(3, case, Outcomes(0, 1))
+    tests = point.next_tests(point.posterior(), 0.95)
+    assert [(test.place, test.cases) for test in tests] == [(GOOD, ("a", "b")), (3, ("a", "b"))]
+
+
+def test_ends_that_are_alike_so_far_run_again() -> None:
+    """No commit between them tells anything about a case that passed at both."""
     point = line(4)
     point.add(GOOD, "a", Outcomes(1, 0))
-    point.add(3, "a", Outcomes(0, 1))
+    point.add(3, "a", Outcomes(1, 0))
     assert [test.place for test in point.next_tests(point.posterior(), 0.95)] == [GOOD, 3]
+
+
+def test_a_single_case_runs_between_the_ends_before_they_are_known_to_differ() -> None:
+    """What it tells there counts for both questions: which commit, and whether there is a change."""
+    point = line(8)
+    point.add(GOOD, "a", Outcomes(3, 0))
+    point.add(7, "a", Outcomes(1, 2))
+    (test,) = point.next_tests(point.posterior(), 0.95)
+    assert test.place not in (GOOD, 7)
 
 
 def test_the_case_that_changed_runs_in_the_middle() -> None:

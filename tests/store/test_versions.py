@@ -25,7 +25,7 @@ from fairtrial.records.label import LabelQueue
 from fairtrial.store import Store
 from fairtrial.store.bodies import raw_json
 from fairtrial.store.migrations import to_4
-from fairtrial.store.schema import BOARD_EVENTS, META, METADATA, REPLIES, SCHEMA_VERSION, SPANS
+from fairtrial.store.schema import BOARD_EVENTS, HISTORIES, META, METADATA, REPLIES, SCHEMA_VERSION, SPANS
 
 if TYPE_CHECKING:
     from alembic.operations import Operations
@@ -115,6 +115,7 @@ def make_version_3(url: str) -> None:
                 compressor = zlib.compressobj() if column.table is SPANS else zlib.compressobj(zdict=vocabulary)
                 older = compressor.compress(raw_json(body)) + compressor.flush()
                 connection.execute(sa.update(column.table).where(column == body).values({column: older}))
+        HISTORIES.drop(connection)
         BOARD_EVENTS.drop(connection)
         connection.execute(sa.update(META).values(schema_version=3))
     engine.dispose()
@@ -152,6 +153,7 @@ def test_a_store_of_version_4_gets_boards(url: str) -> None:
     filled(url)
     engine = sa.create_engine(url)
     with engine.begin() as connection:
+        HISTORIES.drop(connection)
         BOARD_EVENTS.drop(connection)
         connection.execute(sa.update(META).values(schema_version=4))
     engine.dispose()

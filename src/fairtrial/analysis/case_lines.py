@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
 
 from fairtrial.analysis.measured_run import CASES, MeasuredRun
 from fairtrial.analysis.run_series import find_state
@@ -14,62 +15,70 @@ _RANKS = {"broken": 0, "flaky": 1}
 """The places of states in the order of cases. All others come last."""
 
 
-@dataclass
-class _Line:
+class CaseMarks(msgspec.Struct):
     """The attempts at a case in each run that has it. `edited` are the numbers of the runs before which it changed."""
 
+    eval_set: str
+    case: str
     name: str
     digest: str
-    runs: array[int] = field(default_factory=lambda: array("I"))
-    passed: array[int] = field(default_factory=lambda: array("I"))
-    attempts: array[int] = field(default_factory=lambda: array("I"))
-    edited: list[int] = field(default_factory=list)
+    runs: list[int] = []
+    passed: list[int] = []
+    attempts: list[int] = []
+    edited: list[int] = []
 
 
 class CaseLines:
-    """Collects the outcomes of the cases of the last runs of a series, while another reader goes through the runs."""
+    """Collects the outcomes of cases, while another reader goes through the runs of a series."""
 
-    def __init__(self, last: int) -> None:
-        self._last = last
-        self._ids: list[str] = []
-        self._lines: dict[tuple[str, str], _Line] = {}
+    def __init__(self, ids: Sequence[str] = (), marks: Iterable[CaseMarks] = ()) -> None:
+        """Go on after the runs of these ids, in which the cases have these marks."""
+        self._ids = list(ids)
+        self._marks = {(case.eval_set, case.case): case for case in marks}
 
-    def add(self, run: MeasuredRun) -> MeasuredRun:
-        """Add the next run, and return it."""
+    @property
+    def marks(self) -> list[CaseMarks]:
+        """The marks of all cases so far."""
+        return list(self._marks.values())
+
+    def add(self, run: MeasuredRun) -> None:
+        """Add the next run."""
         number, column = len(self._ids), run.columns[CASES]
         self._ids.append(run.info.id)
         for case, key in enumerate(run.keys):
-            line = self._lines.setdefault((key.eval_set, key.case), _Line("", key.digest))
-            if line.digest != key.digest:
-                line.edited.append(number)
-            line.name, line.digest = run.names[case] or key.case, key.digest
+            place = (key.eval_set, key.case)
+            if (marks := self._marks.get(place)) is None:
+                marks = self._marks[place] = CaseMarks(key.eval_set, key.case, "", key.digest)
+            if marks.digest != key.digest:
+                marks.edited.append(number)
+            marks.name, marks.digest = run.names[case] or key.case, key.digest
             if (sample := column.sample(case)) is not None:
-                line.runs.append(number)
-                line.attempts.append(sample.attempts)
-                line.passed.append(round(sample.mean * sample.attempts))
-        return run
+                marks.runs.append(number)
+                marks.attempts.append(sample.attempts)
+                marks.passed.append(round(sample.mean * sample.attempts))
 
-    def collect(self) -> tuple[CaseLine, ...]:
-        """Return the cases: the broken ones, then the flaky ones, each with the latest first, then all others."""
+    def collect(self, last: int) -> tuple[CaseLine, ...]:
+        """Return the cases of the last runs: broken ones, then flaky ones, the latest first, then all others."""
         places = {run_id: place for place, run_id in enumerate(self._ids)}
-        lines = list(self._collect())
+        lines = list(self._collect(last))
         lines.sort(key=lambda line: (_RANKS.get(line.state, 2), -places[line.since] if line.state in _RANKS else 0))
         return tuple(lines)
 
-    def _collect(self) -> Iterator[CaseLine]:
-        first = max(0, len(self._ids) - self._last)
+    def _collect(self, last: int) -> Iterator[CaseLine]:
+        first = max(0, len(self._ids) - last)
         length = len(self._ids) - first
-        for (eval_set, _), line in self._lines.items():
-            rows = [own for own in zip(line.runs, line.passed, line.attempts, strict=True) if own[0] >= first]
+        for marks in self._marks.values():
+            start = bisect_left(marks.runs, first)
+            rows = list(zip(marks.runs[start:], marks.passed[start:], marks.attempts[start:], strict=True))
             if not rows:
                 continue
             passed, attempts = [0] * length, [0] * length
             for number, good, total in rows:
                 passed[number - first] += good
                 attempts[number - first] += total
-            begin = line.edited[-1] if line.edited else 0
+            begin = marks.edited[-1] if marks.edited else 0
             state, since = find_state(
                 [(self._ids[number], good, total) for number, good, total in rows if number >= begin]
             )
-            edited = tuple(number - first for number in line.edited if number >= first)
-            yield CaseLine(line.name, eval_set, state, since, tuple(passed), tuple(attempts), edited)
+            edited = tuple(number - first for number in marks.edited if number >= first)
+            yield CaseLine(marks.name, marks.eval_set, state, since, tuple(passed), tuple(attempts), edited)

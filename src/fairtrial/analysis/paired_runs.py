@@ -122,6 +122,9 @@ def pair_runs(base: MeasuredRun, candidate: MeasuredRun) -> PairedRuns:
         if chooser.info.id in run.info.chosen_by:
             raise UsageError(_explain_choice(run, chooser))
     runs = PairedRuns(base, candidate)
+    if base.keys and base.keys == candidate.keys and len({key.case for key in base.keys}) == len(base.keys):
+        runs.positions = [(place, place) for place in range(len(base.keys))]
+        return runs
     ours_by_id, theirs_by_id = _positions_by_id(base), _positions_by_id(candidate)
     for case in {**ours_by_id, **theirs_by_id}:
         ours, theirs = ours_by_id.get(case, {}), theirs_by_id.get(case, {})

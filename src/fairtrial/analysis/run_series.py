@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -26,12 +26,12 @@ STREAK = 3
 _ROUNDING = 1e-9
 
 
-Values = Mapping[Hashable, CaseValue]
+Values = Mapping[CaseKey, CaseValue]
 """The values of a run by case."""
 
 
 @dataclass
-class _Segment:
+class Segment:
     """The comparable runs since the last step, and the runs before it, from which the size of the step is computed."""
 
     ids: list[str] = field(default_factory=list)
@@ -48,11 +48,11 @@ class _Segment:
         del self.ids[:-WINDOW], self.values[:-WINDOW]
         return compared
 
-    def divide(self, evidence: float, number: int, row: int) -> _Segment:
+    def divide(self, evidence: float, number: int, row: int) -> Segment:
         """Return the segment of the last runs, before which a step is."""
         ids = self.ids
         step = HistoryStep(ids[-number], ids[-number - 1], ids[-1], evidence, 0, IntervalEstimate(None))
-        return _Segment(ids[-number:], self.values[-number:], self.values[:-number], step, row)
+        return Segment(ids[-number:], self.values[-number:], self.values[:-number], step, row)
 
     def measure_step(self, measure: Measure) -> HistoryStep | None:
         """Return the step before the segment with its size, or None if there is no step."""
@@ -71,46 +71,66 @@ class _Segment:
         return replace(self.step, cases=len(moves), change=change)
 
 
-def _mean(case: Hashable, runs: Sequence[Values]) -> float | None:
+def _mean(case: CaseKey, runs: Sequence[Values]) -> float | None:
     """Return the mean of the attempts of a case in runs, or None if there are none."""
     values = [run[case] for run in runs if case in run]
     attempts = sum(size for _, size in values)
     return sum(value for value, _ in values) / attempts if attempts else None
 
 
-def follow_runs(runs: Iterable[MeasuredRun], measure_name: str, false_every: float) -> list[HistoryRow]:
-    """Return a row for each run of a series, the oldest first, with the steps of a measure.
+class RunFollower:
+    """Follows a measure along runs that come one after another, the oldest first, and finds its steps.
 
     A run that took the measure in another way than the run before begins a new segment: no step is found there.
     An unbounded measure has rows, and no steps. The size of a step is the mean difference of the shared cases between
     the runs before and the runs after it, as far as the neighbouring steps.
     """
-    rows: list[HistoryRow] = []
-    detector, segment = StepDetector(false_every), _Segment()
-    previous: MeasuredRun | None = None
 
-    def end_segment(measure: Measure) -> None:
-        if (step := segment.measure_step(measure)) is not None:
-            rows[segment.row] = replace(rows[segment.row], step=step)
+    def __init__(self, measure_name: str, false_every: float) -> None:
+        self._name = measure_name
+        self._detector, self._segment = StepDetector(false_every), Segment()
+        self._rows: list[HistoryRow] = []
+        self._previous: MeasuredRun | None = None
 
-    for run in runs:
-        measure = run.measures.get(measure_name)
-        new_segment = _why_apart(previous, run, measure)
+    def resume(self, rows: Sequence[HistoryRow], segment: Segment, previous: MeasuredRun) -> None:
+        """Go on after the rows of an earlier follower, with its last segment and the run of its last row."""
+        self._rows, self._segment, self._previous = list(rows), segment, previous
+        self._detector.resume(segment.values)
+
+    def add(self, run: MeasuredRun) -> None:
+        """Add the next run."""
+        measure = run.measures.get(self._name)
+        new_segment = _why_apart(self._previous, run, measure)
         if new_segment:
-            if previous is not None and measure_name in previous.measures:
-                end_segment(previous.measures[measure_name])
-            detector.restart()
-            segment = _Segment()
+            self._measure_step()
+            self._detector.restart()
+            self._segment = Segment()
         values = _values(run, measure) if measure is not None and measure.is_bounded else {}
-        rows.append(_row(run, measure, segment.add(run.info.id, values), new_segment))
-        if measure is not None and (step := detector.add(values)) is not None:
-            end_segment(measure)
+        self._rows.append(_row(run, measure, self._segment.add(run.info.id, values), new_segment))
+        self._previous = run
+        if measure is not None and (step := self._detector.add(values)) is not None:
+            self._measure_step()
             number = step.alarm - step.start + 1
-            segment = segment.divide(step.evidence, number, len(rows) - number)
-        previous = run
-    if previous is not None and measure_name in previous.measures:
-        end_segment(previous.measures[measure_name])
-    return rows
+            self._segment = self._segment.divide(step.evidence, number, len(self._rows) - number)
+
+    def finish(self) -> tuple[list[HistoryRow], Segment]:
+        """Return a row for each run, and the segment of the last one."""
+        self._measure_step()
+        return self._rows, self._segment
+
+    def _measure_step(self) -> None:
+        """Measure the step at which the segment begins, if there is one, from the runs so far."""
+        measure = None if self._previous is None else self._previous.measures.get(self._name)
+        if measure is not None and (step := self._segment.measure_step(measure)) is not None:
+            self._rows[self._segment.row] = replace(self._rows[self._segment.row], step=step)
+
+
+def follow_runs(runs: Iterable[MeasuredRun], measure_name: str, false_every: float) -> list[HistoryRow]:
+    """Return a row for each run of a series, as RunFollower does."""
+    follower = RunFollower(measure_name, false_every)
+    for run in runs:
+        follower.add(run)
+    return follower.finish()[0]
 
 
 def _why_apart(previous: MeasuredRun | None, run: MeasuredRun, measure: Measure | None) -> str:
@@ -128,9 +148,9 @@ def _why_apart(previous: MeasuredRun | None, run: MeasuredRun, measure: Measure 
     return why_not_comparable(pairs, measure)
 
 
-def _values(run: MeasuredRun, measure: Measure) -> dict[Hashable, CaseValue]:
+def _values(run: MeasuredRun, measure: Measure) -> dict[CaseKey, CaseValue]:
     """Return the attempts of each case as a sum of shares of the range. A whole sum is exactly whole."""
-    column, values = run.columns[measure.name], dict[Hashable, CaseValue]()
+    column, values = run.columns[measure.name], dict[CaseKey, CaseValue]()
     numbers = Counter(run.keys)
     for case, key in enumerate(run.keys):
         sample = column.sample(case)

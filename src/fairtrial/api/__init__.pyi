@@ -37,6 +37,7 @@ from fairtrial.api.decisions.history import case_history as case_history
 from fairtrial.api.decisions.history import history as history
 from fairtrial.api.decisions.size_planning import plan as plan
 from fairtrial.api.decisions.watching import WatchOptions as WatchOptions
+from fairtrial.api.decisions.watching import find_new_alarms as find_new_alarms
 from fairtrial.api.decisions.watching import post_alarms as post_alarms
 from fairtrial.api.decisions.watching import watch as watch
 from fairtrial.api.doctor import Finding as Finding

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -127,6 +127,37 @@ def _make_labelled(
         return None
     scores = store.scores(info.id, criterion.criterion)
     return calibrate_criterion(criterion, judge, labels, scores, outcomes, store.ballots(info.id))
+
+
+def calibrate_runs(
+    store: Store, runs: Sequence[str], criterion: str, omitted_places: Collection[tuple[str, Place]]
+) -> Calibration | None:
+    """Return the calibration of a criterion over the outcomes of several runs, without those that are left out.
+
+    Each run has its own labels. It is None if none of them is about these outcomes.
+    """
+    labels: ByPlace = {}
+    outcomes: dict[Place, Outcome] = {}
+    for number, run in enumerate(runs):
+        by_place = _labels_by_place(store, run, store.labels(run), ())[criterion]
+        labels_of_run = {place: own for place, own in by_place.items() if (run, place) not in omitted_places}
+        labels |= {_place_in(number, place): own for place, own in labels_of_run.items()}
+        outcomes_of_run = outcomes_at(store, run, criterion, labels_of_run) if labels_of_run else {}
+        outcomes |= {_place_in(number, place): outcome for place, outcome in outcomes_of_run.items()}
+    if not outcomes:
+        return None
+    scores = (
+        (*_place_in(number, (position, attempt)), value, verdict)
+        for number, run in enumerate(runs)
+        for position, attempt, value, verdict in store.scores(run, criterion)
+        if (run, (position, attempt)) not in omitted_places
+    )
+    return calibrate_criterion(CriterionSummary(criterion), criterion, labels, scores, outcomes, {})
+
+
+def _place_in(number: int, place: Place) -> Place:
+    """Return a place that no other of several runs has."""
+    return (number << 32) + place[0], place[1]
 
 
 def outcomes_at(store: Store, run: str, criterion: str, places: Collection[Place]) -> dict[Place, Outcome]:

@@ -22,7 +22,7 @@ from fairtrial.cli.options.pushing_flags import push_options, push_run
 from fairtrial.cli.outputs.github import is_github, step_summary, without_commands, write_annotations
 from fairtrial.cli.outputs.output_files import collect_inputs, store_file
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
-from fairtrial.errors import UsageError
+from fairtrial.errors import FairtrialError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,6 +38,8 @@ _EXIT = {
 }
 _DECISION_EXITS = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit_codes.UNSCORED}
 """The exit codes of claims. They replace the verdict of the run."""
+WATCH_URL = "FAIRTRIAL_WATCH_URL"
+"""The environment variable that names a service of alarms."""
 _SHOWN_WARNINGS = 20
 
 
@@ -264,7 +266,7 @@ def run_and_report(
         *([cassette] if cassette else []),
     ]
     output.reports.refuse_inputs(inputs)
-    output.reports.check_baseline(url or api.DEFAULT_URL)
+    output.reports.check_store(url)
     with reader_may_leave():
         announce(plan, output)
     try:
@@ -302,7 +304,7 @@ def run_and_report(
 def report_run(run: api.Run, url: str | None, output: Output) -> int:
     """Write the reports of a run, and return the exit code. `url` is its store, or None without a store."""
     show = "" if url is None else flags.show_command(run.info.id, url)
-    options = output.reports.options(run, url or api.DEFAULT_URL, show)
+    options = output.reports.options(run, url, show)
     problems = output.reports.write(run, options)
     with reader_may_leave():
         stream = sys.stderr if output.reports.on_stdout is not None else sys.stdout
@@ -314,7 +316,25 @@ def report_run(run: api.Run, url: str | None, output: Output) -> int:
         raise UsageError("\n".join(problems))
     if output.push is not None:
         push_run(run, output.push, yes=output.yes)
+    if url is not None and (address := os.environ.get(WATCH_URL)):
+        _post_alarms(run, url, address)
     return choose_exit_code(run, allow_unscored=options.allow_unscored)
+
+
+def _post_alarms(run: api.Run, url: str, address: str) -> None:
+    """Post the alarms that a run of traffic raised. The run is stored whether or not the service takes them."""
+    traffic = api.find_new_alarms(run.info, api.WatchOptions(store=url))
+    if traffic is None:
+        return
+    from fairtrial.text.display import visible_line
+
+    names = ", ".join(visible_line(measure.measure) for measure in traffic.measures)
+    try:
+        api.post_alarms(traffic, address)
+    except FairtrialError as error:
+        echo(f"alarm: {names}; it was not posted: {error}", err=True)
+    else:
+        echo(f"alarm: {names}; it was posted, and `fairtrial watch` shows it", err=True)
 
 
 def choose_exit_code(run: api.Run, *, allow_unscored: bool) -> int:

@@ -81,6 +81,7 @@ def show(
     fairtrial show 20260102 --json results.json --junit results.xml --adk-results results/
     fairtrial show 20260102 --markdown comment.md --baseline 20260101
     fairtrial show 20260102 --html compared.html --baseline 20260101 --lang ko
+    fairtrial show 20260102 --html report.html --history
     """  # noqa: D301
     reports = reports.redacted(redact)
     _check_by(by, is_alone=case is None and not everything and not quiet and not reports.paths)
@@ -140,7 +141,7 @@ def _write_files(reports: ReportFiles, run: Run, case: str | None, store: str) -
         options = ", ".join(report.option for report in api.REPORTS)
         raise UsageError(f"{options} write a whole run, got the case {case!r} too")
     reports.refuse_inputs([*collect_inputs(run.info.config), *store_file(store)])
-    reports.check_baseline(store)
+    reports.check_store(store)
     choices = reports.options(run, store, flags.show_command(run.info.id, store))
     problems = reports.write(run, choices)
     reports.print(run, choices)

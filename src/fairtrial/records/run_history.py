@@ -161,6 +161,10 @@ class WatchedMeasure(Record, frozen=True):
     `steady`, and `higher` or `lower` after an alarm. Without an alarm, it is `unknown` if most conversations have no
     value. `since` is the run with the first conversation after the change, and `seen_in` the run that raised the alarm.
     `judge` is `steady` or `drifted`, from recordings that several runs scored, and `unknown` without them.
+
+    `corrected` is the mean of all conversations that people would give, from `labels` of them. If the labels are pass
+    or fail, it is a pass rate. `repeated` conversations were scored before, and count once. `left_out` conversations
+    have no outcome of the measure.
     """
 
     measure: str
@@ -172,6 +176,10 @@ class WatchedMeasure(Record, frozen=True):
     since: str = ""
     seen_in: str = ""
     judge: str = "unknown"
+    corrected: IntervalEstimate = IntervalEstimate(None)
+    labels: int = 0
+    repeated: int = 0
+    left_out: int = 0
 
 
 class WatchedTraffic(Displayed, frozen=True, tag_field="kind", tag="watched_traffic"):

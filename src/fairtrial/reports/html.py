@@ -27,6 +27,7 @@ from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import AttemptView
 from fairtrial.reports.views.view import RunReader, comparison_view
 from fairtrial.text.display import visible
+from fairtrial.text.languages import ENGLISH, speaking
 from fairtrial.text.redaction.redact import may_hold_secrets, redact
 from fairtrial.text.redaction.redact_json import redact_json
 from fairtrial.text.redaction.secret_values import secret_under
@@ -75,9 +76,20 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS)
         traces=options.traces,
         language=options.language,
         people=options.people,
+        ending=_history_section(options),
     )
     for warning in warnings:
         options.warn(warning)
+
+
+def _history_section(options: ReportOptions) -> str:
+    """Return the series of the run, as HTML."""
+    if options.history is None:
+        return ""
+    from fairtrial.reports.decisions.history_html import history_section
+
+    with speaking(options.language or ENGLISH):
+        return history_section(options.history)
 
 
 class _TooLargeError(Exception):
@@ -93,13 +105,15 @@ def write_pages(
     language: str = "",
     people: bool = False,
     limit: int = LIMIT,
+    ending: str = "",
 ) -> list[str]:
     """Write a page about a run, or about a base run and the runs that are compared with it. Return warnings.
 
     A comparison belongs to each run but the base. A base run that is only in a file is left out.
 
     Without `traces`, the conversations of all attempts are written if they fit into the limit, and else only of the
-    attempts that did not pass. With `people`, the page holds no personal data.
+    attempts that did not pass. With `people`, the page holds no personal data. `ending` is
+    HTML in the style of pages without a script.
     """
     cleaner = _clean_people if people else clean
     with ExitStack() as stack:
@@ -125,7 +139,7 @@ def write_pages(
             for comparison, own in zip(comparisons, candidates, strict=False)
         ]
         page = shapes.PageView([reader.view() for reader in readers], [], views, language)
-        _write_head(target, cleaner(page), rows)
+        _write_head(target, cleaner(page), rows, ending)
         chunks.seek(0)
         shutil.copyfileobj(chunks, target, 1 << 20)
         target.write(b"</body>\n</html>\n")
@@ -294,26 +308,28 @@ def _number_items(value: Any, numbers: dict[str, int]) -> Any:
     return [_number_items(item, numbers) for item in value] if isinstance(value, list) else value
 
 
-def _write_head(target: BinaryIO, page: Mapping[str, Any], rows: Sequence[IndexedRows]) -> None:
+def _write_head(target: BinaryIO, page: Mapping[str, Any], rows: Sequence[IndexedRows], ending: str) -> None:
     """Write everything before the chunks. The program stands before them, so that it need not wait for them.
 
-    `page` is the cleaned view of the page, without its rows.
+    `page` is the cleaned view of the page, without its rows. `ending` stands below the program.
     """
     script, style = asset("report.js"), asset("report.css")
+    ending_style = asset("mutation.css") if ending else ""
+    policy = page_policy(other_styles=[ending_style] if ending else [])
     summary = summary_html({**page, "cases": [own.listed for own in rows]})
     head = f"""<!DOCTYPE html>
 <html lang="{page.get("language") or "en"}">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{page_policy()}">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">
 <title>{summary.title}</title>
-<style>{style}</style>
+<style>{style}</style>{f"<style>{ending_style}</style>" if ending else ""}
 </head>
 <body>
-<div id="app">{summary.body}</div>
+<div id="app">{summary.body}</div>{ending}
 """
     target.write(head.encode())
     target.writelines(data_element("page", page_pieces(page, rows)))

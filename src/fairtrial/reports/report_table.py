@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fairtrial.records.result import CaseResult
     from fairtrial.records.run import RunInfo
     from fairtrial.records.run_comparison import Comparison
+    from fairtrial.records.run_history import RunHistory
     from fairtrial.records.summary import Summary
     from fairtrial.reports.views.mode_shapes import LastingFailure
 
@@ -111,7 +112,8 @@ class ReportOptions:
     run with this run, or the reason why there is none. `base_run` is the base run itself if it is in a store. `show` is
     the command that shows the run again, or empty. `traces` says of which attempts the HTML report contains the
     conversations, by default as many as fit. `language` is that of the HTML report, by default the language of the
-    browser. With `people`, the HTML report holds no personal data. `warn` receives warnings for the user.
+    browser. With `people`, the HTML report holds no personal data. `history` is the series of
+    the run, for the end of the HTML report. `warn` receives warnings for the user.
     """
 
     allow_unscored: bool = False
@@ -122,6 +124,7 @@ class ReportOptions:
     warn: Callable[[str], object] = str
     base_run: ReportedRun | None = None
     people: bool = False
+    history: RunHistory | None = None
 
 
 DEFAULTS = ReportOptions()

@@ -25,6 +25,9 @@ _CHANGES = 0.2
 _LEAST_BITS = 1e-6
 """An outcome that tells less is not worth an attempt."""
 _LEAST_CHANCE = 1e-300
+_MOST_CASES = 20
+_MOST_PLACES = 64
+"""So many cases and commits are compared for the next attempt at most."""
 _WORTH = 0.5
 """A case runs beside the best one if it tells at least so much of what the best one tells."""
 
@@ -57,6 +60,28 @@ class CaseRates(NamedTuple):
     before: float
     after: float
     changed: float
+
+
+class _Forecast:
+    """The next outcome of a case: for each commit that may have brought the change, its pass rates without and with it.
+
+    `chances` are the places of the commits, their probabilities, and both rates.
+    """
+
+    def __init__(self, chances: Sequence[tuple[int, float, float, float]]) -> None:
+        self._parts = [
+            (place, weight * before, weight * after, weight * _entropy(before), weight * _entropy(after))
+            for place, weight, before, after in chances
+        ]
+
+    def information(self, history: int) -> float:
+        """Return the bits that an outcome at a commit tells about which commit brought the change."""
+        passes = entropy = 0.0
+        for place, before, after, entropy_before, entropy_after in self._parts:
+            contains = history >> place & 1
+            passes += after if contains else before
+            entropy += entropy_after if contains else entropy_before
+        return max(0.0, _entropy(min(1.0, passes)) - entropy)
 
 
 @dataclass
@@ -104,42 +129,66 @@ class ChangePoint:
     def next_tests(self, posterior: Sequence[float], confidence: float) -> list[NextTest]:
         """Return what to run next, or nothing if the commit is found, or if no commit that can be tested tells more.
 
-        The ends run again as long as they may be alike, and as long as the commits between them ran a case more often:
-        the rates of the case come from the ends.
+        The ends run again if they may be alike and no commit tells anything, or if they are all that is left to run.
         """
         rates = self.rates(posterior)
-        if self.log_odds_of_change(posterior) < log_odds(confidence):
-            most = max((rate.changed for rate in rates.values()), default=0.0)
-            return self._run_ends(tuple(case for case, rate in rates.items() if rate.changed >= _WORTH * most))
-        if max(posterior) >= confidence:
+        is_alike = self.log_odds_of_change(posterior) < log_odds(confidence)
+        if max(posterior) >= confidence and not is_alike:
             return []
-        test = self._choose(posterior, rates)
-        if test is None:
+        if (len(rates) == 1 or not is_alike) and (test := self._choose(posterior, rates)) is not None:
+            return [test]
+        if not is_alike:
             return []
-        return [test, *self._run_ends(tuple(case for case in test.cases if self._is_known_little(case)))]
+        most = max((rate.changed for rate in rates.values()), default=0.0)
+        return self._run_ends(tuple(case for case, rate in rates.items() if rate.changed >= _WORTH * most))
 
     def _run_ends(self, cases: tuple[str, ...]) -> list[NextTest]:
         bad = len(self.histories) - 1
         places = [place for place in (GOOD, bad) if place not in self.untestable]
         return [NextTest(place, cases, 0.0) for place in places] if cases else []
 
-    def _is_known_little(self, case: str) -> bool:
-        row = self.outcomes[case]
-        at_ends = sum(sum(row[place]) for place in (GOOD, len(self.histories) - 1) if place in row)
-        return at_ends < sum(map(sum, row.values())) / 2
-
     def _choose(self, posterior: Sequence[float], rates: Mapping[str, CaseRates]) -> NextTest | None:
-        """Return the commit and the cases that tell most, or None if no commit that can be tested tells anything."""
+        """Return the commit and the cases that tell most, or None if no commit that can be tested tells anything.
+
+        An outcome at an end tells something, too, if it tells how to read the outcomes between the ends.
+        """
+        ranked = sorted(rates, key=lambda case: -rates[case].changed * _information(0.5, rates[case]))
+        forecasts = {case: self._forecast(self.outcomes[case], posterior) for case in ranked[:_MOST_CASES]}
         best: NextTest | None = None
-        for place, history in enumerate(self.histories):
-            share = math.fsum(weight for bit, weight in enumerate(posterior) if history >> bit & 1)
-            if place in self.untestable or not _LEAST_BITS < share < 1 - _LEAST_BITS:
-                continue
-            bits = {case: rate.changed * _information(share, rate) for case, rate in rates.items()}
+        for place, history, share in self._candidates(posterior):
+            bits = {case: forecast.information(history) for case, forecast in forecasts.items()}
             most = max(bits.values(), default=0.0)
             if most > _LEAST_BITS and (best is None or most > best.bits):
                 best = NextTest(place, _choose_cases(bits, _entropy(share)), most)
         return best
+
+    def _candidates(self, posterior: Sequence[float]) -> list[tuple[int, int, float]]:
+        """Return commits that may be tested next: place, history and the probability that it contains the change.
+
+        Of many commits, those are left out that are as probable to contain it as another one.
+        """
+        places = [(GOOD, 0, 0.0)]
+        for place, history in enumerate(self.histories):
+            share = math.fsum(weight for bit, weight in enumerate(posterior) if history >> bit & 1)
+            places.append((place, history, share))
+        testable = [own for own in places if own[0] not in self.untestable]
+        by_share = {round(own[2] * _MOST_PLACES): own for own in testable}
+        return testable if len(testable) <= _MOST_PLACES else list(by_share.values())
+
+    def _forecast(self, row: Mapping[int, Outcomes], posterior: Sequence[float]) -> _Forecast:
+        """Return the pass rate of a case without and with the change, for each commit that may have brought it."""
+        total, chances = _total(row, row), list[tuple[int, float, float, float]]()
+        same_rate, log_same = _rate(*total), math.log(1 - _CHANGES) + _log_one(*total)
+        for place, weight in enumerate(posterior):
+            if weight < _LEAST_BITS:
+                continue
+            after = self._after(row, place)
+            before = _minus(total, after)
+            log_split = math.log(_CHANGES) + _log_one(*before) + _log_one(*after)
+            changed = math.exp(log_split - _log_add(log_split, log_same))
+            rates = (changed * _rate(*own) + (1 - changed) * same_rate for own in (before, after))
+            chances.append((place, weight, *rates))
+        return _Forecast(tuple(chances))
 
     def _after(self, row: Mapping[int, Outcomes], first: int) -> Outcomes:
         """Return the outcomes of a case at the commits that contain a commit."""

@@ -79,6 +79,12 @@ class StepDetector:
         """Forget all runs so far, because later runs are not comparable with them."""
         self._keep(0)
 
+    def resume(self, runs: Sequence[Mapping[Any, CaseValue]]) -> None:
+        """Take the values of the runs since the last step, at most the last 60, in which no step was found."""
+        for values in runs:
+            self._number += 1
+            self._append(values)
+
     def add(self, values: Mapping[Any, CaseValue]) -> FoundStep | None:
         """Add the values of the next run by case, and return the step that it shows, or None."""
         self._number += 1

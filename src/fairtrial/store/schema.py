@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """The version of these tables and bodies. Whoever changes them adds a module `to_VERSION` to the migrations."""
 
 METADATA = sa.MetaData()
@@ -182,6 +182,15 @@ SPANS = sa.Table(
     sa.Index("fairtrial_spans_by_conversation", "run", "conversation"),
 )
 """Trace spans that a receiver got in one request. `conversation` is empty until they are scored."""
+
+HISTORIES = sa.Table(
+    "fairtrial_histories",
+    METADATA,
+    _key("key", sa.String(64)),
+    sa.Column("body", _BODY, nullable=False),
+    sqlite_with_rowid=False,  # an empty table with a rowid takes two pages
+)
+"""Series of runs as `fairtrial history` followed them. They can be computed again from the runs."""
 
 LEASES = sa.Table(
     "fairtrial_leases",

@@ -26,6 +26,7 @@ from fairtrial.store.board_rows import BoardRows
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
 from fairtrial.store.connections import Connections
 from fairtrial.store.database_errors import show_url
+from fairtrial.store.kept_histories import KeptHistories
 from fairtrial.store.label_rows import label_row
 from fairtrial.store.leases import Lease
 from fairtrial.store.mappings import StoredMapping
@@ -36,6 +37,7 @@ from fairtrial.store.schema import (
     BALLOTS,
     CASES,
     CRITERIA,
+    HISTORIES,
     LABELS,
     LEASES,
     OF_RUNS,
@@ -199,6 +201,7 @@ class Store(ViewQueries):
                 connection.execute(sa.delete(table).where(table.c.run == number))
             connection.execute(sa.delete(RUNS).where(RUNS.c.number == number))
             connection.execute(sa.delete(LEASES).where(LEASES.c.run_id == run_id))
+            connection.execute(sa.delete(HISTORIES))  # they hold names of cases
 
         self._connections.transact(delete)
         del self._numbers[run_id]
@@ -345,6 +348,10 @@ class Store(ViewQueries):
     def board(self, run_id: str) -> BoardRows:
         """Return the board on which people sort the failures of a run."""
         return BoardRows(self._connections, self._number(run_id), self._unreadable)
+
+    def histories(self) -> KeptHistories:
+        """Return the series of runs that were followed before."""
+        return KeptHistories(self._connections)
 
     def spans(self, run_id: str) -> SpanRows:
         """Return the spans that a receiver got for a run."""

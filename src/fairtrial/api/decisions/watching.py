@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
-from typing import Any
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -17,9 +17,11 @@ from fairtrial.analysis.measured_run import MeasuredRun, list_measures
 from fairtrial.analysis.run_series import follow_runs
 from fairtrial.analysis.traffic_monitor import TrafficMonitor
 from fairtrial.analysis.variants import select_cases
+from fairtrial.api.calibrations import calibrate_runs
 from fairtrial.api.decisions.history import SERIES, check_false_every, describe_run
 from fairtrial.api.stored_runs import measure_stored, open_store
 from fairtrial.errors import UsageError, spell
+from fairtrial.records.keys import CaseKey
 from fairtrial.records.run import RunInfo
 from fairtrial.records.run_history import WatchedTraffic
 from fairtrial.stats.mean_monitor import REFERENCE, VALUES_BETWEEN_FALSE_ALARMS
@@ -31,6 +33,7 @@ _TRAFFIC = ("score", "receive")
 _MOST_REFERENCE = 100_000
 _MOST_REPEATED = 1000
 """So many conversations of a run are compared with earlier runs at most."""
+_BATCH = 500
 _FEWEST_REPEATED = 20
 """With fewer repeated conversations, a judge is not called steady."""
 
@@ -65,12 +68,18 @@ def watch(run: str = "", options: WatchOptions | None = None) -> WatchedTraffic:
     with closing(open_store(watch_options.store, create=False)) as store:
         common, traffic, canaries = _find_traffic(store, run, watch_options)
         monitor = TrafficMonitor(watch_options.reference, watch_options.false_every)
+        number_of_runs = Counter(key for info in traffic for key in {key for _, key, _ in store.case_keys(info.id)})
         for info in traffic:
             measures = list_measures(store.criterion_terms(info.id))
-            monitor.add(info, measures, store.attempt_rows(info.id, sampled=True))
+            keys = {position: key for position, key, _ in store.case_keys(info.id) if number_of_runs[key] > 1}
+            digests = {
+                place: f"{keys[place[0]]} {digest}"
+                for place, digest in _digest_recordings(store, info.id, list(keys)).items()
+            }
+            monitor.add(info, measures, store.attempt_rows(info.id, sampled=True), digests)
         again = [measure_stored(store, info) for info in canaries]
-        judges = _check_judges(again if len(again) > 1 else _find_repeated(store, traffic))
-    measures_now = tuple(monitor.report(judges))
+        judges = _check_judges(again if len(again) > 1 else _find_repeated(store, traffic, number_of_runs))
+        measures_now = tuple(monitor.report(judges, partial(calibrate_runs, store)))
     notes = list(monitor.notes)
     if not canaries and any(
         measure.judge == "unknown" for measure in measures_now if measure.state in ("higher", "lower")
@@ -109,18 +118,21 @@ def _check_judges(runs: Sequence[MeasuredRun]) -> dict[str, str]:
     return judges
 
 
-def _find_repeated(store: Store, traffic: Iterable[RunInfo]) -> list[MeasuredRun]:
+def _find_repeated(
+    store: Store, traffic: Iterable[RunInfo], number_of_runs: Mapping[CaseKey, int]
+) -> list[MeasuredRun]:
     """Return the runs that hold recordings of other runs, too, with these recordings alone.
 
     The digest of a case becomes that of its recordings, so that runs share a case only if the agent did the same.
     """
     finished = [info for info in traffic if info.finished is not None]
-    number_of_runs = Counter(key for info in finished for key in {key for _, key, _ in store.case_keys(info.id)})
     runs = []
     for info in finished:
         positions = [place for place, key, _ in store.case_keys(info.id) if number_of_runs[key] > 1][-_MOST_REPEATED:]
         if positions:
-            digests = _digest_recordings(store, info.id, positions)
+            digests: defaultdict[int, str] = defaultdict(str)
+            for (position, _), digest in sorted(_digest_recordings(store, info.id, positions).items()):
+                digests[position] += digest
             run = measure_stored(store, info)
             run = select_cases(run, [place for place, position in enumerate(run.positions) if position in digests])
             keys = [
@@ -130,12 +142,23 @@ def _find_repeated(store: Store, traffic: Iterable[RunInfo]) -> list[MeasuredRun
     return [run for run in runs if run.keys]
 
 
-def _digest_recordings(store: Store, run: str, positions: Sequence[int]) -> dict[int, str]:
-    """Return the digests of the recordings of cases by their positions."""
-    digests: defaultdict[int, Any] = defaultdict(hashlib.sha256)
-    for position, recording in store.recordings(run, positions=positions):
-        digests[position].update(msgspec.json.encode(recording.trace))
-    return {position: digest.hexdigest() for position, digest in digests.items()}
+def _digest_recordings(store: Store, run: str, positions: Sequence[int]) -> dict[tuple[int, int], str]:
+    """Return the digests of the recordings of cases by their positions and attempts."""
+    return {
+        (position, recording.attempt): hashlib.sha256(msgspec.json.encode(recording.trace)).hexdigest()
+        for start in range(0, len(positions), _BATCH)
+        for position, recording in store.recordings(run, positions=positions[start : start + _BATCH])
+    }
+
+
+def find_new_alarms(run: RunInfo, options: WatchOptions) -> WatchedTraffic | None:
+    """Return the traffic of a run with the alarms that this run raised, or None if it raised none."""
+    if run.kind not in _TRAFFIC or options.canary in run.tags:
+        return None
+    traffic = watch(run.id, options)
+    alarms = {measure.measure for measure in traffic.alarms if measure.seen_in == run.id}
+    own = tuple(measure for measure in traffic.measures if measure.measure in alarms)
+    return replace(traffic, measures=own) if own else None
 
 
 def post_alarms(traffic: WatchedTraffic, url: str) -> None:

@@ -44,6 +44,9 @@ def page_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _STDOUT = Path("-")
+_HISTORY = click.option(
+    "--history", "with_history", is_flag=True, help="With --html: add the series of the run, as `fairtrial history`."
+)
 
 
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,16 +59,17 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
         allow_unscored: bool,
         traces: Traces | None,
         language: str | None,
+        with_history: bool,
         **options: Any,
     ) -> Any:
         paths = {report.name: options.pop(_parameter(report)) for report in api.REPORTS}
         chosen = {name: path for name, path in paths.items() if path is not None}
-        files = ReportFiles(chosen, allow_unscored, baseline, traces, language or "")
+        files = ReportFiles(chosen, allow_unscored, baseline, traces, language or "", with_history=with_history)
         return command(*args, reports=files, **options)
 
     frequent = [report for report in api.REPORTS if report.name in _FREQUENT]
     rare_reports = [report for report in api.REPORTS if report.name not in _FREQUENT]
-    rare = under("Reports", *map(_option, rare_reports), page_options, rare=True)
+    rare = under("Reports", *map(_option, rare_reports), _HISTORY, page_options, rare=True)
     return under("Reports", *map(_option, frequent), _baseline, _allow_unscored)(rare(call_with_reports))
 
 
@@ -99,7 +103,7 @@ class ReportFiles:
     """The files that a user asks for, by the names of their reports.
 
     With `allow_unscored`, JUnit XML skips a case without a verdict instead of calling it an error. `baseline` is the
-    run with which reports compare. `traces`, `language` and `people` are about the HTML report.
+    run with which reports compare. `traces`, `language`, `people` and `with_history` are about the HTML report.
     """
 
     paths: Mapping[str, Path]
@@ -108,6 +112,7 @@ class ReportFiles:
     traces: Traces | None = None
     language: str = ""
     people: bool = False
+    with_history: bool = False
 
     def __post_init__(self) -> None:
         """Find out before anything runs that a file cannot be written. Raises UsageError."""
@@ -117,6 +122,8 @@ class ReportFiles:
         if self.baseline is not None and not self._is_compared:
             options = " or ".join(report.option for report in api.REPORTS if report.compares)
             raise UsageError(f"--baseline needs a report that shows it: {options}")
+        if self.with_history and "html" not in self.paths:
+            raise UsageError("--history needs --html FILE, which shows the series of the run")
         for report in self._file_reports:
             report.check_installed()
             path = self.paths[report.name]
@@ -151,20 +158,26 @@ class ReportFiles:
 
         if set(self.paths) != {"html"}:
             raise UsageError("--redact people needs --html FILE, and no other report: only HTML is redacted")
+        if self.with_history:
+            raise UsageError("--redact people leaves names of cases in a history; leave out --history")
         make_finders(people=True)  # raises if the library is missing
         return replace(self, people=True)
 
-    def check_baseline(self, store: str) -> None:
-        """Raise UsageError if the run to compare with cannot be read."""
+    def check_store(self, store: str | None) -> None:
+        """Raise UsageError if the run to compare with cannot be read, or if no store holds the series of the run."""
+        if self.with_history and store is None:
+            raise UsageError("--history needs a store, which holds the earlier runs")
         if self.baseline is not None:
-            api.check_baseline(self.baseline, store)
+            api.check_baseline(self.baseline, store or api.DEFAULT_URL)
 
-    def options(self, run: Run, store: str, show: str = "") -> api.ReportOptions:
+    def options(self, run: Run, store: str | None, show: str = "") -> api.ReportOptions:
         """Return what the reports need beside the run. `show` is the command that shows the run again."""
-        baseline = None if self.baseline is None else api.compare_with_baseline(self.baseline, run, store)
-        base_run = None if self.baseline is None else api.find_base_run(self.baseline, store)
+        url = store or api.DEFAULT_URL
+        baseline = None if self.baseline is None else api.compare_with_baseline(self.baseline, run, url)
+        base_run = None if self.baseline is None else api.find_base_run(self.baseline, url)
+        history = api.history(run.info.id, store=url) if self.with_history else None
         return api.ReportOptions(
-            self.allow_unscored, baseline, show, self.traces, self.language, _warn, base_run, self.people
+            self.allow_unscored, baseline, show, self.traces, self.language, _warn, base_run, self.people, history
         )
 
     def write(self, run: Run, options: api.ReportOptions) -> list[str]:

@@ -45,10 +45,22 @@ def history_html(history: RunHistory, viewer: str = "", theme: Theme = "system")
     return scriptless_page(_text(title), "".join(_parts(history, viewer)), chosen_language(), theme)
 
 
+def history_section(history: RunHistory) -> str:
+    """Return the history as a part of another page, below its own headings."""
+    title = _text(say("History of {measure}", measure=history.measure))
+    body = "".join(_body(history, "")).replace("<h2>", "<h3>").replace("</h2>", "</h3>")
+    heading = f'<h2 id="history-title">{title}</h2>\n'
+    return f'<section id="history" class="mutation" aria-labelledby="history-title">\n{heading}{body}</section>'
+
+
 def _parts(history: RunHistory, viewer: str) -> Iterator[str]:
     if viewer:
         yield f'<nav><a href="{escape(viewer)}#page=runs">← {_text(say("Runs"))}</a></nav>\n'
     yield f"<h1>{_text(say('History of {measure}', measure=history.measure))}</h1>\n"
+    yield from _body(history, viewer)
+
+
+def _body(history: RunHistory, viewer: str) -> Iterator[str]:
     yield f'<p class="note">{_text(name_series(history))}</p>\n{_paragraph(left_out_line(history))}'
     yield _chart(history)
     yield _paragraph(

@@ -36,10 +36,19 @@ def watch_report(traffic: WatchedTraffic) -> RenderableType:
         Text(""),
     ]
     lines += [Text(visible_line(_describe(alarm)), "yellow") for alarm in traffic.alarms]
+    corrected = [measure for measure in traffic.measures if measure.corrected.value is not None]
+    lines += [Text(visible_line(_correct(measure))) for measure in corrected]
     if not traffic.alarms:
         lines.append(Text("No alarm: nothing shows that a measure left its reference."))
     text = f"On average, at most one conversation in {traffic.false_every:,.0f} raises a false alarm of a measure."
     return Group(*lines, Text(text, "dim"), *(Text(visible_line(note), "yellow") for note in traffic.notes))
+
+
+def _correct(measure: WatchedMeasure) -> str:
+    corrected = measure.corrected
+    ends = Estimate(corrected.value, corrected.low, corrected.high)
+    labels = count(measure.labels, "label")
+    return f"{measure.measure}: people would give {number(corrected.value)} ({interval(ends)}), from {labels} of people"
 
 
 def _describe(alarm: WatchedMeasure) -> str:

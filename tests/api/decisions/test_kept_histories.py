@@ -1,0 +1,113 @@
+"""A store keeps what was computed along a series of runs, and a later look gives what a first look would."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from fairtrial import RunHistory, UsageError, history
+from fairtrial.store import Store
+from graded_runs import graded, graded_run
+
+CASES = [f"case-{number}" for number in range(20)]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """A store in a file."""
+    return f"sqlite:///{tmp_path}/runs.db"
+
+
+def store_run(url: str, rng: random.Random, *, broken: int = 0, threshold: float = 0.5) -> str:
+    """The id of a stored run in which the first cases fail, and the others nearly always pass."""
+    values = {name: [float(place >= broken and rng.random() < 0.95)] for place, name in enumerate(CASES)}
+    return graded_run(values, store=url, criteria=[graded(threshold)]).info.id
+
+
+def forget(url: str) -> None:
+    """Remove all that the store keeps of series."""
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database:
+        database.execute("DELETE FROM fairtrial_histories")
+        database.commit()
+
+
+def look(url: str, last: int = 50) -> RunHistory:
+    """The history of all runs."""
+    return history(series=(), last=last, store=url)
+
+
+@pytest.mark.parametrize("gaps", [(1,) * 16, (5, 1, 9, 1), (15, 1)])
+def test_a_look_after_earlier_looks_gives_what_a_first_look_gives(url: str, gaps: Sequence[int]) -> None:
+    """Cases break after the eighth run, and the threshold changes after the twelfth."""
+    rng, number = random.Random(3), 0
+    for gap in gaps:
+        for _ in range(gap):
+            store_run(url, rng, broken=8 if number >= 8 else 0, threshold=0.5 if number < 12 else 0.9)
+            number += 1
+        again = look(url)
+    forget(url)
+    first = look(url)
+    assert again == first
+    assert [place for place, row in enumerate(first.rows) if row.step] == [8]
+    assert [place for place, row in enumerate(first.rows) if row.new_segment] == [12]
+
+
+def test_a_short_look_is_the_end_of_a_long_one(url: str) -> None:
+    """The rows of the last runs, and the marks of their cases."""
+    rng = random.Random(4)
+    for number in range(10):
+        store_run(url, rng, broken=8 if number >= 6 else 0)
+    whole, short = look(url), look(url, last=3)
+    assert short.rows == whole.rows[-3:]
+    assert {case.case: case.passed for case in short.cases} == {case.case: case.passed[-3:] for case in whole.cases}
+
+
+def test_a_result_that_is_written_again_is_read_again(url: str) -> None:
+    """The kept row of its run counts no more."""
+    ids = [store_run(url, random.Random(5)) for _ in range(3)]
+    before = look(url)
+    with closing(Store(url)) as store:
+        for result in list(store.results(ids[1])):
+            outcome = result.outcomes[0]
+            score = replace(outcome.score, value=0.0)
+            store.add_result(ids[1], replace(result, outcomes=(replace(outcome, score=score),)))
+    after = look(url)
+    assert after.rows[1].value.value == 0.0
+    assert after.rows[0] == before.rows[0]
+
+
+def test_a_run_that_is_removed_leaves_no_name_of_a_case_behind(url: str) -> None:
+    """What the store kept of its series goes with it."""
+    rng = random.Random(6)
+    ids = [store_run(url, rng) for _ in range(3)]
+    look(url)
+    with closing(Store(url)) as store:
+        store.remove(ids[2])
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database:
+        assert database.execute("SELECT count(*) FROM fairtrial_histories").fetchone() == (0,)
+    assert [row.id for row in look(url).rows] == ids[:2]
+
+
+def test_what_a_later_version_kept_is_computed_again(url: str) -> None:
+    """A body that cannot be read is none."""
+    ids = [store_run(url, random.Random(7)) for _ in range(2)]
+    first = look(url)
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database:
+        database.execute("UPDATE fairtrial_histories SET body = x'00'")
+        database.commit()
+    assert look(url) == first
+    assert [row.id for row in first.rows] == ids
+
+
+def test_a_measure_that_no_run_has_is_refused_after_other_looks(url: str) -> None:
+    """The message names the measures."""
+    store_run(url, random.Random(8))
+    look(url)
+    with pytest.raises(UsageError, match="has no measure 'speed'"):
+        history(measure="speed", store=url)
