@@ -18,7 +18,7 @@ from fairtrial.text.facts.own_units import with_own_units
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
 from fairtrial.text.facts.promises import find_promises
 from fairtrial.text.facts.units import Unit
-from fairtrial.text.facts.vagueness import find_vaguer, soften_ranges_of_years
+from fairtrial.text.facts.vagueness import find_vaguer, soften_ranges
 from fairtrial.text.facts.word_facts import compare_words
 from fairtrial.text.facts.word_patterns import LazyPattern
 
@@ -100,7 +100,7 @@ def compare_facts(
         counts = f"{len(expected):,} facts of the reference and {len(actual):,} of the reply"
         return Agreement((), (), (), unread=f"{counts} are more than {_MOST_PAIRS:,} pairs")
     findings, extra = _findings(expected, actual, tolerance, reference, reply)
-    findings = compare_words(findings, reference, reply, reader.kinds)
+    findings = compare_words(findings, reference, reply, reader.kinds, question)
     promises = tuple(find_promises(reply, (reference, question))) if "promise" in reader.kinds else ()
     if not polarity:
         return Agreement(findings, (), extra, promises=promises)
@@ -171,7 +171,7 @@ def _findings(
         if finding is not None:
             findings.append(finding)
     if extra or len(findings) > 1:
-        findings = soften_ranges_of_years(findings, expected, extra, reference)
+        findings = soften_ranges(findings, expected, extra, reference)
     findings = _with_swaps(findings, expected, actual, reference, reply)
     return tuple(findings), tuple(extra)
 

@@ -10,6 +10,7 @@ _CUSTOMARY_FACTORS = (0.0254, 0.3048, 0.9144, 1609.344, 28.349523125, 453.59237,
 _EXACT = 1e-7
 _MONTH = 30 * 86400.0
 _DEGREES = {"celsius", "fahrenheit", "degree"}
+_TEMPERATURES = {"celsius", "fahrenheit", "kelvin"}
 _SAME_COUNTS = ({"month", "age"}, {"night", "time"})
 """Dimensions with the same numbers: two years of age, and two nights that are two days."""
 
@@ -18,7 +19,7 @@ _WITHOUT_NUMBER = frozenset({"weekday", "day", "calendar week", "calendar month"
 _COMPARABLE = frozenset(
     pair
     for former, latter in (
-        ("celsius", "fahrenheit"), ("celsius", "degree"), ("fahrenheit", "degree"), ("time", "month"), ("month", "age"),
+        ("celsius", "fahrenheit"), ("celsius", "kelvin"), ("fahrenheit", "kelvin"), ("celsius", "degree"), ("fahrenheit", "degree"), ("time", "month"), ("month", "age"),
         ("night", "time"), ("years", "date"),
     )
     for pair in ((former, latter), (latter, former))
@@ -116,15 +117,26 @@ def _equal_across(former: Reading, a: float, latter: Reading, b: float, toleranc
         # A number without a unit may be the number of any unit.
         near = max(tolerance, _EXACT) * max(abs(former.as_written), abs(latter.as_written))
         other = latter.dimension if former.dimension == NUMBER else former.dimension
+        if other == "percent":
+            number, share = (a, b) if former.dimension == NUMBER else (b, a)
+            if 0 < number < 1 and abs(100 * number - share) <= _EXACT * share:
+                # 0.9 is 90 %.
+                return True
         return other not in _WITHOUT_NUMBER and abs(former.as_written - latter.as_written) <= near
     dimensions = {former.dimension, latter.dimension}
-    if dimensions == {"celsius", "fahrenheit"}:
-        fahrenheit, celsius = (a, b) if former.dimension == "fahrenheit" else (b, a)
-        return abs((fahrenheit - 32) / 1.8 - celsius) <= max(0.6, 0.01 * abs(celsius))
+    if dimensions <= _TEMPERATURES:
+        first, second = (_as_celsius(item.dimension, value) for item, value in ((former, a), (latter, b)))
+        return abs(first - second) <= max(0.6, 0.01 * min(abs(first), abs(second)))
     if dimensions == {"time", "month"}:
         seconds, months = (a, b) if former.dimension == "time" else (b, a)
         return bool(seconds) and seconds == months * _MONTH
     return (dimensions <= _DEGREES or dimensions in _SAME_COUNTS) and former.as_written == latter.as_written
+
+
+def _as_celsius(scale: str, value: float) -> float:
+    if scale == "kelvin":
+        return value - 273.15
+    return (value - 32) / 1.8 if scale == "fahrenheit" else value
 
 
 def _is_hour(clock: _Parts, number: float) -> bool:

@@ -44,6 +44,11 @@ _COURTESY = LazyPattern(
 _NEGATED = LazyPattern(
     r"\b(?:not|cannot|never|no|without|unable|unfortunately)\b|n't\b|않|못|없|안 [되돼됩]|어렵|불가|ません|ない|かね|不|没|沒|未|无法|無法"
 )
+_THIRD_PARTIES = LazyPattern(
+    r"\b(?:some|many|most|certain|other|different|several|various) (?:[a-z]+ )?[a-z]+s (?:(?:may|might|can|could|also|do) ){0,2}"
+    r"(?:charge|require|ask|impose|collect|levy)\b|\bthe only (?:[a-z]+ )?members of\b"
+)
+"""Conditions of third parties, as in "some banks charge a fee", and members of a family or a band."""
 _LATIN = LazyPattern("[a-z]+")
 _CHANGE = LazyPattern(
     r"\b(?:return|cancel|exchange|withdraw|change)|반품|취소|해지|교환|환불|변경|返品|キャンセル|解約|交換|返金|取消|退|更改|改签|改簽"
@@ -100,6 +105,8 @@ def _promises(text: str) -> tuple[Promise, ...]:
         if sentence and sentence.rstrip()[-1:] not in {"?", "？"}:
             for topic in _find_promised_topics(sentence):
                 condition = _conditions().get(topic)
+                if condition and _THIRD_PARTIES.search(sentence):
+                    continue
                 if (condition.frame if condition else _FRAME).search(sentence):
                     promises_by_topic.setdefault(topic, Promise(topic, start, end, condition is not None))
         start = match.end() if match else end
