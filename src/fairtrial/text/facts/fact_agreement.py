@@ -16,7 +16,7 @@ from fairtrial.text.facts.finding import Agreement, Finding
 from fairtrial.text.facts.names import exchanged_names, replaced_names
 from fairtrial.text.facts.own_units import with_own_units
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
-from fairtrial.text.facts.promises import find_promises
+from fairtrial.text.facts.promises import Promise, find_promises
 from fairtrial.text.facts.units import Unit
 from fairtrial.text.facts.vagueness import find_vaguer, soften_ranges
 from fairtrial.text.facts.word_facts import compare_words
@@ -101,11 +101,21 @@ def compare_facts(
         return Agreement((), (), (), unread=f"{counts} are more than {_MOST_PAIRS:,} pairs")
     findings, extra = _findings(expected, actual, tolerance, reference, reply)
     findings = compare_words(findings, reference, reply, reader.kinds, question)
-    promises = tuple(find_promises(reply, (reference, question))) if "promise" in reader.kinds else ()
+    promises = tuple(_find_invented(reply, reference, question, findings)) if "promise" in reader.kinds else ()
     if not polarity:
         return Agreement(findings, (), extra, promises=promises)
     oppositions, agreed = find_oppositions(reference, reply, findings, names)
     return Agreement(findings, oppositions, extra, agreed, promises=promises)
+
+
+def _find_invented(reply: str, reference: str, question: str, findings: Sequence[Finding]) -> list[Promise]:
+    """Return the promises of a reply, apart from a fee whose amount contradicts another already."""
+    places = [item.counterpart.start for item in findings if item.state == "contradicted" and item.counterpart]
+    return [
+        item
+        for item in find_promises(reply, (reference, question), prices=True)
+        if item.topic != "fee" or not any(item.start <= place < item.end for place in places)
+    ]
 
 
 def find_oppositions(
