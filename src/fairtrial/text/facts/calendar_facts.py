@@ -70,7 +70,7 @@ TIMES = LazyPattern(
     r"|差(?P<m5>\d{1,2})分(?P<h5>\d{1,2})[点點])"
 )
 DATES_CUE = Cue(
-    frozenset(_MONTHS) | {"st", "nd", "rd", "th", "bc", "bce", "ce", "ad", "b", "a"}, frozenset("年년月월日号號일")
+    frozenset(_MONTHS) | {"st", "nd", "rd", "th", "bc", "bce", "ce", "ad", "c", "d"}, frozenset("年년月월日号號일")
 )
 TIMES_CUE = cue("am pm m clock quarter half minute minutes", ":시時时点點")
 RANGE_HOURS = LazyPattern(

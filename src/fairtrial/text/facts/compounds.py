@@ -13,7 +13,7 @@ FEET_AND_INCHES = LazyPattern(
     r"(?P<inches>\d{1,2}(?:\.\d{1,2})?)(?:[ -]?in(?:ch(?:es)?)?\.?|\"))"
 )
 """6 ft 1 in, 6-feet 1-inch and 6'1\". A single "in" is a preposition more often than an inch."""
-FEET_CUE = cue("ft feet foot", "'")
+FEET_CUE = cue("ft feet foot", '"')
 _FOOT, _INCH = 0.3048, 0.0254
 
 

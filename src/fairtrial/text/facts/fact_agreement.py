@@ -157,17 +157,20 @@ def _findings(
     for place, fact in enumerate(expected):
         if matches[place]:
             counterpart = actual[assigned.get(place, matches[place][0])]
-            if all(_ambiguous(fact, actual[item]) for item in matches[place]):
+            if fact.kind == "date" and all(_ambiguous(fact, actual[item]) for item in matches[place]):
                 findings.append(Finding(fact, "undecided", counterpart, _AMBIGUOUS))
             elif (
                 place not in assigned
+                and extra
                 and not fact.weak
                 and (rival := _rival(fact, extra))
                 and _same_kind_count(expected, actual, fact)
             ):
                 findings.append(Finding(fact, "contradicted", rival))
-            elif all(_opposed_bounds(fact, actual[item]) for item in matches[place]) and (
-                is_negative(reference) == is_negative(reply)
+            elif (
+                fact.bound
+                and all(_opposed_bounds(fact, actual[item]) for item in matches[place])
+                and (is_negative(reference) == is_negative(reply))
             ):
                 findings.append(Finding(fact, "contradicted", counterpart, "the other bound"))
             else:

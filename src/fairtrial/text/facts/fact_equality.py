@@ -16,6 +16,8 @@ _SAME_COUNTS = ({"month", "age"}, {"night", "time"})
 
 
 _WITHOUT_NUMBER = frozenset({"weekday", "day", "calendar week", "calendar month", "calendar year", "period"})
+_IRREGULAR = _WITHOUT_NUMBER | {"percent", "clock", "date", "years", "code", "quote"}
+"""The dimensions whose values a number does not equal as it is written."""
 _COMPARABLE = frozenset(
     pair
     for former, latter in (
@@ -34,15 +36,20 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     For example, 5 km equals 5,000 m, 41 °F equals 5 °C, 3 March 2025 equals "the 3rd", and 3:00 pm equals 15:00.
     `tolerance` is the largest relative difference of two numbers.
     """
+    if fact.readings == counterpart.readings:
+        return True
     about = fact.about or counterpart.about
     if fact.kind == "amount" == counterpart.kind:
         return _equal_amounts(fact, counterpart, tolerance, about=about)
     for former in fact.readings:
-        dimension, value, _, _ = former
+        dimension, value, written, _ = former
         for latter in counterpart.readings:
-            other, other_value, _, _ = latter
+            other, other_value, other_written, _ = latter
             if dimension == other:
                 if value == other_value or _equal(former, latter, tolerance, about=about):
+                    return True
+            elif dimension == NUMBER and not tolerance and other not in _IRREGULAR:
+                if abs(written - other_written) <= _EXACT * abs(written):
                     return True
             elif (NUMBER in (dimension, other) or (dimension, other) in _COMPARABLE) and _equal(
                 former, latter, tolerance, about=about
