@@ -38,3 +38,34 @@ def test_a_condition_that_no_other_text_names(reference: str, reply: str, topic:
 def test_a_condition_that_another_text_names(reference: str, reply: str, question: str) -> None:
     """Neither a paraphrase, a negation, a question nor a word outside its frame is an invention."""
     assert compare_facts(reference, reply, question=question).promises == ()
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply"),
+    [
+        ("The ticket is $80.", "The ticket is $80. A booking fee of $9 will be added."),
+        ("You pay a 10% cancellation fee.", "You pay a 10% cancellation fee. We also charge a deposit of $70."),
+        ("입장권은 8,000원입니다.", "입장권은 8,000원입니다. 수수료 900원이 추가됩니다."),
+        ("상담원을 불렀습니다.", "상담원을 불렀습니다. 수수료 900원이 추가됩니다."),
+        ("入場料は800円です。", "入場料は800円です。手数料90円が加算されます。"),
+        ("已经付款。", "已经付款。另收手续费9元。"),
+        ("已經付款。", "已經付款。另收手續費9元。"),
+    ],
+)
+def test_a_fee_beside_a_known_price(reference: str, reply: str) -> None:
+    """An amount that the reference does not state is an invention, although the reference names a price."""
+    assert [item.topic for item in compare_facts(reference, reply).promises] == ["fee"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply"),
+    [
+        ("The ticket is $80, with the fee $89.", "The ticket is $80. A fee of $9 will be added."),
+        ("The ticket is $80 plus 10%.", "The ticket is $80. A fee of $8 will be added."),
+        ("The ticket is $80.", "The ticket is $80. A booking fee may apply."),
+        ("A change costs $15.", "A fee of $25 applies to changes."),
+    ],
+)
+def test_a_fee_that_follows_from_a_price(reference: str, reply: str) -> None:
+    """A fee that follows from the values, has no amount, or contradicts one already, is no second error."""
+    assert compare_facts(reference, reply).promises == ()

@@ -13,6 +13,7 @@ Finder = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
 """Returns the kind and the readings of a match, or `None` if it is no fact."""
 
 _DIGITS = LazyPattern(r"\d+")
+_WEAK = frozenset({"day", "period"})
 _SHORT = 200
 _REACH = 40
 """The number of characters beside a digit that belong to its fact at most."""
@@ -52,12 +53,17 @@ class Claims:
         """Take the fact of each match that is one, if the text holds the cue of the pattern."""
         if needs and not self.cues.has(needs):
             return
-
-        def find_all(match: re.Match[str]) -> list[Fact]:
-            fact = find(match)
-            return [Fact(*fact, *match.span(), weak=fact[0] in {"day", "period"})] if fact else []
-
-        self.take_many(pattern, find_all)
+        text, finditer = self.text, pattern.finditer
+        spans: list[tuple[int, int]] = []
+        for start, end in self.windows or ((0, len(text)),):
+            for match in finditer(text, start, end):
+                if fact := find(match):
+                    kind, readings = fact
+                    span = match.span()
+                    self.facts.append(Fact(kind, readings, *span, weak=kind in _WEAK))
+                    spans.append(span)
+        if spans:
+            self._blank(spans)
 
     def take_many(
         self, pattern: LazyPattern, find: Callable[[re.Match[str]], list[Fact]], needs: Cue | None = None
@@ -66,15 +72,20 @@ class Claims:
         if needs and not self.cues.has(needs):
             return
         text, finditer = self.text, pattern.finditer
-        pieces: list[str] = []
-        copied_to = 0
+        spans: list[tuple[int, int]] = []
         for start, end in self.windows or ((0, len(text)),):
             for match in finditer(text, start, end):
-                facts = find(match)
-                if facts:
+                if facts := find(match):
                     self.facts += facts
-                    first, last = match.span()
-                    pieces += (text[copied_to:first], "\0" * (last - first))
-                    copied_to = last
-        if pieces:
-            self.text = "".join((*pieces, text[copied_to:]))
+                    spans.append(match.span())
+        if spans:
+            self._blank(spans)
+
+    def _blank(self, spans: list[tuple[int, int]]) -> None:
+        """Blank places of the text, which are in order."""
+        pieces: list[str] = []
+        copied_to = 0
+        for first, last in spans:
+            pieces += (self.text[copied_to:first], "\0" * (last - first))
+            copied_to = last
+        self.text = "".join((*pieces, self.text[copied_to:]))

@@ -6,6 +6,24 @@ import re
 
 from fairtrial.text.facts.claims import Claims
 from fairtrial.text.facts.fact import Fact, Reading
+from fairtrial.text.facts.word_patterns import LazyPattern, cue
+
+FEET_AND_INCHES = LazyPattern(
+    r"(?<![\d.,])(?:(?P<feet>\d{1,3})(?:[ -]?(?:ft\.?|feet|foot)[ ,-]{0,2}(?:and )?(?=\d{1,2}(?:\.\d{1,2})?[ -]?in(?:ch(?:es)?)?(?![a-z])(?! \d| the\b| an?\b))|'(?=\d{1,2}\"))"
+    r"(?P<inches>\d{1,2}(?:\.\d{1,2})?)(?:[ -]?in(?:ch(?:es)?)?\.?|\"))"
+)
+"""6 ft 1 in, 6-feet 1-inch and 6'1\". A single "in" is a preposition more often than an inch."""
+FEET_CUE = cue("ft feet foot", '"')
+_FOOT, _INCH = 0.3048, 0.0254
+
+
+def find_feet_and_inches(match: re.Match[str]) -> list[Fact]:
+    """Return the length of a match of the pattern of feet and inches."""
+    inches = float(match["inches"])
+    length = int(match["feet"]) * _FOOT + inches * _INCH
+    if inches >= 12:
+        return []
+    return [Fact("quantity", (Reading("length", length, length / _FOOT, _INCH),), *match.span())]
 
 
 def join_compounds(work: Claims, text: str) -> None:

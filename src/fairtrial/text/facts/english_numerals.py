@@ -64,6 +64,7 @@ _NUMERAL = StartPattern(
     rf"|(?P<half>(?:a[ ])?half(?:[ ]an?)?)(?=[ -](?:{_SPAN}|kilo|litre|liter|pint|mile))"
     r"|(?P<half_of>half)(?=[ ](?:of|the|price|off|as|your|my|their|its|our|full)\b)"
     rf"|(?P<dozen>half[ ]a[ ]|an?[ ]|(?:{_RUN}|\d+)[ ])?(?P<dozen_word>dozens?)\b(?![ ]of\b)"
+    rf"|(?P<range_first>\d[\d,]{{0,12}}(?:\.\d{{1,6}})?)(?P<range_to>[ ]?-[ ]?|[ ]to[ ])(?P<range_last>\d[\d,]{{0,12}}(?:\.\d{{1,6}})?)[ -]?(?P<range_scale>{_SCALE})(?![a-z])"
     rf"|(?P<scaled>\d[\d,]*(?:\.\d+)?|\.\d+)(?:[ -]?(?P<scale>{_SCALE})|(?P<letter>k|bn|mn|m(?=[ ](?:people|users|customers|views|copies|inhabitants|residents|downloads))))(?![a-z])"
     rf"|(?P<an_scale>an?)[ ](?={_SCALE})(?P<an_run>{_RUN})"
     rf"|(?P<tens>{'|'.join(_TENS)})-(?P<ordinal_unit>{'|'.join(list(_ORDINALS)[:9])})"
@@ -96,10 +97,22 @@ def english_numerals(text: str) -> list[tuple[int, int, str]]:
     if words.isdisjoint(_CUES) and (words.isdisjoint(_ARTICLES) or words.isdisjoint(_SPANS)):
         return edits
     for match in _NUMERAL.finditer(text):
+        if match["range_scale"]:
+            edits += _scale_range(match)
+            continue
         new = _digits(text, match)
         if new is not None:
             edits.append((match.start(), match.end(), new))
     return edits
+
+
+def _scale_range(match: re.Match[str]) -> list[tuple[int, int, str]]:
+    """Return the edits of "55-60 million", whose scale is that of both ends."""
+    ends = [float(match[end].replace(",", "")) for end in ("range_first", "range_last")]
+    first, last = (_plain(end * _SCALES[match["range_scale"]]) for end in ends)
+    if ends[0] >= ends[1]:
+        return [(match.start("range_last"), match.end(), last)]
+    return [(*match.span("range_first"), first), (match.start("range_last"), match.end(), last)]
 
 
 def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR0911, PLR0912  (one line a form)

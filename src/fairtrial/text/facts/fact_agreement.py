@@ -16,9 +16,9 @@ from fairtrial.text.facts.finding import Agreement, Finding
 from fairtrial.text.facts.names import exchanged_names, replaced_names
 from fairtrial.text.facts.own_units import with_own_units
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
-from fairtrial.text.facts.promises import find_promises
+from fairtrial.text.facts.promises import Promise, find_promises
 from fairtrial.text.facts.units import Unit
-from fairtrial.text.facts.vagueness import find_vaguer, soften_ranges_of_years
+from fairtrial.text.facts.vagueness import find_vaguer, soften_ranges
 from fairtrial.text.facts.word_facts import compare_words
 from fairtrial.text.lazy_pattern import LazyPattern
 
@@ -100,12 +100,22 @@ def compare_facts(
         counts = f"{len(expected):,} facts of the reference and {len(actual):,} of the reply"
         return Agreement((), (), (), unread=f"{counts} are more than {_MOST_PAIRS:,} pairs")
     findings, extra = _findings(expected, actual, tolerance, reference, reply)
-    findings = compare_words(findings, reference, reply, reader.kinds)
-    promises = tuple(find_promises(reply, (reference, question))) if "promise" in reader.kinds else ()
+    findings = compare_words(findings, reference, reply, reader.kinds, question)
+    promises = tuple(_find_invented(reply, reference, question, findings)) if "promise" in reader.kinds else ()
     if not polarity:
         return Agreement(findings, (), extra, promises=promises)
     oppositions, agreed = find_oppositions(reference, reply, findings, names)
     return Agreement(findings, oppositions, extra, agreed, promises=promises)
+
+
+def _find_invented(reply: str, reference: str, question: str, findings: Sequence[Finding]) -> list[Promise]:
+    """Return the promises of a reply, apart from a fee whose amount contradicts another already."""
+    places = [item.counterpart.start for item in findings if item.state == "contradicted" and item.counterpart]
+    return [
+        item
+        for item in find_promises(reply, (reference, question), prices=True)
+        if item.topic != "fee" or not any(item.start <= place < item.end for place in places)
+    ]
 
 
 def find_oppositions(
@@ -147,17 +157,20 @@ def _findings(
     for place, fact in enumerate(expected):
         if matches[place]:
             counterpart = actual[assigned.get(place, matches[place][0])]
-            if all(_ambiguous(fact, actual[item]) for item in matches[place]):
+            if fact.kind == "date" and all(_ambiguous(fact, actual[item]) for item in matches[place]):
                 findings.append(Finding(fact, "undecided", counterpart, _AMBIGUOUS))
             elif (
                 place not in assigned
+                and extra
                 and not fact.weak
                 and (rival := _rival(fact, extra))
                 and _same_kind_count(expected, actual, fact)
             ):
                 findings.append(Finding(fact, "contradicted", rival))
-            elif all(_opposed_bounds(fact, actual[item]) for item in matches[place]) and (
-                is_negative(reference) == is_negative(reply)
+            elif (
+                fact.bound
+                and all(_opposed_bounds(fact, actual[item]) for item in matches[place])
+                and (is_negative(reference) == is_negative(reply))
             ):
                 findings.append(Finding(fact, "contradicted", counterpart, "the other bound"))
             else:
@@ -171,7 +184,7 @@ def _findings(
         if finding is not None:
             findings.append(finding)
     if extra or len(findings) > 1:
-        findings = soften_ranges_of_years(findings, expected, extra, reference)
+        findings = soften_ranges(findings, expected, extra, reference)
     findings = _with_swaps(findings, expected, actual, reference, reply)
     return tuple(findings), tuple(extra)
 

@@ -10,15 +10,18 @@ _CUSTOMARY_FACTORS = (0.0254, 0.3048, 0.9144, 1609.344, 28.349523125, 453.59237,
 _EXACT = 1e-7
 _MONTH = 30 * 86400.0
 _DEGREES = {"celsius", "fahrenheit", "degree"}
+_TEMPERATURES = {"celsius", "fahrenheit", "kelvin"}
 _SAME_COUNTS = ({"month", "age"}, {"night", "time"})
 """Dimensions with the same numbers: two years of age, and two nights that are two days."""
 
 
 _WITHOUT_NUMBER = frozenset({"weekday", "day", "calendar week", "calendar month", "calendar year", "period"})
+_IRREGULAR = _WITHOUT_NUMBER | {"percent", "clock", "date", "years", "code", "quote"}
+"""The dimensions whose values a number does not equal as it is written."""
 _COMPARABLE = frozenset(
     pair
     for former, latter in (
-        ("celsius", "fahrenheit"), ("celsius", "degree"), ("fahrenheit", "degree"), ("time", "month"), ("month", "age"),
+        ("celsius", "fahrenheit"), ("celsius", "kelvin"), ("fahrenheit", "kelvin"), ("celsius", "degree"), ("fahrenheit", "degree"), ("time", "month"), ("month", "age"),
         ("night", "time"), ("years", "date"),
     )
     for pair in ((former, latter), (latter, former))
@@ -33,15 +36,20 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     For example, 5 km equals 5,000 m, 41 °F equals 5 °C, 3 March 2025 equals "the 3rd", and 3:00 pm equals 15:00.
     `tolerance` is the largest relative difference of two numbers.
     """
+    if fact.readings == counterpart.readings:
+        return True
     about = fact.about or counterpart.about
     if fact.kind == "amount" == counterpart.kind:
         return _equal_amounts(fact, counterpart, tolerance, about=about)
     for former in fact.readings:
-        dimension, value, _, _ = former
+        dimension, value, written, _ = former
         for latter in counterpart.readings:
-            other, other_value, _, _ = latter
+            other, other_value, other_written, _ = latter
             if dimension == other:
                 if value == other_value or _equal(former, latter, tolerance, about=about):
+                    return True
+            elif dimension == NUMBER and not tolerance and other not in _IRREGULAR:
+                if abs(written - other_written) <= _EXACT * abs(written):
                     return True
             elif (NUMBER in (dimension, other) or (dimension, other) in _COMPARABLE) and _equal(
                 former, latter, tolerance, about=about
@@ -116,15 +124,26 @@ def _equal_across(former: Reading, a: float, latter: Reading, b: float, toleranc
         # A number without a unit may be the number of any unit.
         near = max(tolerance, _EXACT) * max(abs(former.as_written), abs(latter.as_written))
         other = latter.dimension if former.dimension == NUMBER else former.dimension
+        if other == "percent":
+            number, share = (a, b) if former.dimension == NUMBER else (b, a)
+            if 0 < number < 1 and abs(100 * number - share) <= _EXACT * share:
+                # 0.9 is 90 %.
+                return True
         return other not in _WITHOUT_NUMBER and abs(former.as_written - latter.as_written) <= near
     dimensions = {former.dimension, latter.dimension}
-    if dimensions == {"celsius", "fahrenheit"}:
-        fahrenheit, celsius = (a, b) if former.dimension == "fahrenheit" else (b, a)
-        return abs((fahrenheit - 32) / 1.8 - celsius) <= max(0.6, 0.01 * abs(celsius))
+    if dimensions <= _TEMPERATURES:
+        first, second = (_as_celsius(item.dimension, value) for item, value in ((former, a), (latter, b)))
+        return abs(first - second) <= max(0.6, 0.01 * min(abs(first), abs(second)))
     if dimensions == {"time", "month"}:
         seconds, months = (a, b) if former.dimension == "time" else (b, a)
         return bool(seconds) and seconds == months * _MONTH
     return (dimensions <= _DEGREES or dimensions in _SAME_COUNTS) and former.as_written == latter.as_written
+
+
+def _as_celsius(scale: str, value: float) -> float:
+    if scale == "kelvin":
+        return value - 273.15
+    return (value - 32) / 1.8 if scale == "fahrenheit" else value
 
 
 def _is_hour(clock: _Parts, number: float) -> bool:

@@ -32,7 +32,7 @@ from fairtrial.text.facts.calendar_facts import (
 from fairtrial.text.facts.canonical import Canonical, canonicalise
 from fairtrial.text.facts.claims import Claims
 from fairtrial.text.facts.codes import ADDRESSES, CODES, MAY_BE_CODE, find_code
-from fairtrial.text.facts.compounds import join_compounds
+from fairtrial.text.facts.compounds import FEET_AND_INCHES, FEET_CUE, find_feet_and_inches, join_compounds
 from fairtrial.text.facts.decades import DECADES, DECADES_CUE, YEAR_RANGES, find_decades, find_year_ranges
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
 from fairtrial.text.facts.memory import remember_short
@@ -197,6 +197,7 @@ def _take_numbers(work: Claims, text: str) -> None:
     if marked and _INLINE_LIST.search(text):
         work.drop(_INLINE_MARK)
     work.take_many(_FRACTION, _fractions, _SLASH)
+    work.take_many(FEET_AND_INCHES, find_feet_and_inches, FEET_CUE)
     work.take_many(_TEMPERATURE, _temperatures, _DEGREES_CUE)
     work.take_many(YEAR_RANGES, find_year_ranges, _HYPHEN)
     work.take(DECADES, find_decades, DECADES_CUE)
@@ -219,6 +220,7 @@ def _take_numbers(work: Claims, text: str) -> None:
     work.windows = None
 
 
+_SPLIT_DECIMAL = LazyPattern(r"(?<![\d.,])(\d{1,4})\. $")
 _NOT_DIGITS = LazyPattern(r"[^\d.]")
 _MINUS = LazyPattern(r"-|minus|零下|負|负|영하|マイナス|氷点下")
 _YEAR = LazyPattern(r"(?:1[5-9]|20|21)\d\d")
@@ -334,6 +336,8 @@ def _quantities(match: re.Match[str]) -> list[Fact]:
     rest = get("rest")
     if rest and get("unit") in {"块", "塊", "元"}:
         readings = _unit_readings(f"{get('number')}.{rest}", get("unit"))
+    elif whole := _find_whole_part(match):
+        readings += _unit_readings(f"{whole}.{get('number')}", get("unit"))
     facts: list[Fact] = []
     if get("first"):
         name = get("first_unit") or get("unit")
@@ -347,6 +351,15 @@ def _quantities(match: re.Match[str]) -> list[Fact]:
     end = match.end() if rest else match.end("unit")
     facts.append(_fact(readings, match.start("number"), end))
     return facts
+
+
+def _find_whole_part(match: re.Match[str]) -> str:
+    """Return the whole part of a decimal that lost its form in a copied page, as in "224. 7 days"."""
+    start = match.start("number")
+    if not match.string.startswith(". ", start - 2) or not match["number"].isdecimal():
+        return ""
+    whole = _SPLIT_DECIMAL.search(match.string, max(0, start - 8), start)
+    return whole[1] if whole else ""
 
 
 def _fact(readings: tuple[Reading, ...], start: int, end: int) -> Fact:
@@ -366,6 +379,8 @@ def _ordinal(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
 def _plain_number(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
     number = _measure(match["number"])
     readings = [number]
+    if whole := _find_whole_part(match):
+        readings.append(_measure(f"{whole}.{match['number']}"))
     if _YEAR.fullmatch(match["number"]):
         readings.append(Reading("date", (int(match["number"]), None, None)))
     return ("number", tuple(readings))

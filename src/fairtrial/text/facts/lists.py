@@ -100,6 +100,16 @@ def _split(text: str, places: list[tuple[int, int]]) -> list[List]:
     return [tuple(members)] if len(members) == len(places) else []
 
 
+_COUNTRIES = (
+    (LazyPattern(r"\b(?:united states|u\.s\.|usa\b)"), frozenset({"united states", "u.s.", "usa"})),
+    (
+        LazyPattern(r"\b(?:united kingdom|great britain|u\.k\.|uk\b)"),
+        frozenset({"united kingdom", "great britain", "u.k."}),
+    ),
+)
+"""Countries whose long and short names have no letters in common."""
+
+
 def _forms(text: str, *, first: bool, last: bool) -> frozenset[str]:
     if _CJK.search(text):
         pieces = [piece for piece in text.split() if len(piece) > 1] or [text.strip()]
@@ -111,6 +121,9 @@ def _forms(text: str, *, first: bool, last: bool) -> frozenset[str]:
         if any(len(piece) < 2 for piece in pieces):
             return frozenset()
         return frozenset(heads | {piece[-2:] for piece in pieces if not last})
+    for country, forms in _COUNTRIES:
+        if country.search(text):
+            return forms
     words = [word for word in _WORD.findall(text) if word not in _STOP]
     words = words[-1:] if first else words[:2] if last else words[:4]
     return frozenset(word[:5] for word in words)

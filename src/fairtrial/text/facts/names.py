@@ -70,9 +70,20 @@ def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> lis
             and not sentence.words <= counterpart.words
             and not counterpart.words <= sentence.words
             and _common(sentence, counterpart) >= _ALIKE
+            and (certain or _may_hold_names(sentence, counterpart))
         ):
             hits += list(_compare_sentences(sentence, counterpart, reference, reply, certain))
     return hits
+
+
+def _may_hold_names(sentence: _Sentence, counterpart: _Sentence) -> bool:
+    """Return whether a word that only one of two sentences has may be a name: no small Latin letters and no number."""
+    return any(
+        word[0].isupper() or word[-1] > "\u02ff" for word in sentence.words ^ counterpart.words
+    ) or not sentence.words.isdisjoint(_TITLES)
+
+
+_TITLES = frozenset(("Mr", "Mrs", "Ms", "Dr", "Prof"))
 
 
 def _may_be_repeated(sentence: _Sentence, reply: str) -> bool:

@@ -138,8 +138,11 @@ def compare_polarity(reference: str, reply: str) -> Polarity:
             or clause.content.only != counterpart.content.only
         ):
             continue
-        flips = [axis for axis, value in clause.content.values if _flips(axis, value, counterpart)]
+        flips = [axis for axis, value in clause.content.values if _flips(axis, value, clause, counterpart)]
         if (clause.content.negations + counterpart.content.negations + len(flips)) % 2:
+            if not flips and len(expected) == 1 and _is_repeated(clause, counterpart, actual):
+                agreed = True
+                continue
             name = flips[0] if flips else "negation"
             hits.append(Opposition(name, clause.start, clause.end, counterpart.start, counterpart.end))
         else:
@@ -148,7 +151,7 @@ def compare_polarity(reference: str, reply: str) -> Polarity:
 
 
 _FALSE = LazyPattern(
-    r"\b(?:not|n't|never) (?:\w+ )?(?:true|correct|accurate|the case)\b|\b(?:false|untrue|incorrect|wrong|inaccurate|a myth)\b"
+    r"\b(?:not|n't|never) (?:\w+ )?(?:true|correct|accurate|the case)\b|\b(?:untrue|a myth)\b|\b(?:false|incorrect|wrong|inaccurate)\b(?! (?!that|to|and|or|because|as|when|if|for|in|on|about|statement|information)[a-z])"
     r"|사실이 아[니닙]|사실과 [달다]|거짓|틀[린립렸]|맞지 않|잘못된|사실무근"
     r"|事実では(?:な|あ)|事実と異な|嘘|うそ|誤り|間違い(?:です|だ|であ)|正しくな|正しくあ"
     r"|不属实|不屬實|不是真的|不是事实|不是事實|不真实|不真實|假的|谎|謊|错误|錯誤|不正确|不正確|不准确|不準確|有误|有誤|不对|不對"
@@ -156,6 +159,16 @@ _FALSE = LazyPattern(
 _FALSE_WORDS = ("true", "correct", "accurate", "the case", "false", "wrong", "myth")
 """One of these stands in each English match of the pattern."""
 _WHOLE = LazyPattern(r"[.!?](?=\s|$)|[。!?\n]")
+
+
+def _is_repeated(clause: _Clause, opposite: _Clause, counterparts: tuple[_Clause, ...]) -> bool:
+    """Return whether another clause holds every word with the same polarity, as that of an answer of few words."""
+    words, negations = clause.content.words, clause.content.negations
+    return any(
+        item is not opposite and item.start < opposite.start
+        and words < item.content.words and (item.content.negations - negations) % 2 == 0
+        for item in counterparts
+    )  # fmt: skip
 
 
 def _find_denial(reference: str, reply: str) -> tuple[Opposition, ...]:
@@ -185,8 +198,11 @@ def _spans(breaks: LazyPattern, text: str) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
-def _flips(axis: str, value: int, counterpart: _Clause) -> bool:
+def _flips(axis: str, value: int, clause: _Clause, counterpart: _Clause) -> bool:
     values = {item for name, item in counterpart.content.values if name == axis}
+    if axis == "compass" and any((axis, item) in clause.content.values for item in values):
+        # "In the south" for "in the southeast" is vaguer.
+        return False
     return bool(values) and value not in values
 
 
@@ -334,11 +350,16 @@ def _table() -> _Table:
 
 
 _ENGLISH = LazyPattern(r"[a-z]+(?:-[a-z]+)*")
+_BETWEEN_WINDS = LazyPattern(r"\b(north|south)(east|west)")
+_WINDS = frozenset(
+    f"{first}{last}{end}" for first in ("north", "south") for last in ("east", "west") for end in ("", "ern")
+)
+"""Directions that agree with both of their parts: "in the southeastern corner" does not deny "in the south"."""
 
 
 def _values(text: str, raw: frozenset[str]) -> tuple[tuple[str, int], ...]:
     table = _table()
-    if text.isascii() and table.firsts.isdisjoint(raw):
+    if text.isascii() and table.firsts.isdisjoint(raw) and _WINDS.isdisjoint(raw):
         return ()
     values: dict[tuple[str, int], None] = {}
     copied_to = 0
@@ -354,4 +375,7 @@ def _values(text: str, raw: frozenset[str]) -> tuple[tuple[str, int], ...]:
     if not text.isascii():
         for match in table.counterparts.finditer(text):
             values[table.words[match[0]]] = None
+    if not _WINDS.isdisjoint(raw):
+        for match in _BETWEEN_WINDS.finditer(text):
+            values |= {table.words[word]: None for word in match.groups()}
     return tuple(values)

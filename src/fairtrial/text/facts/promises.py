@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
+from fairtrial.text.facts.fact_equality import equal_facts
+from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.word_patterns import alternatives, read_cues
 from fairtrial.text.lazy_pattern import LazyPattern
@@ -45,6 +47,11 @@ _COURTESY = LazyPattern(
 _NEGATED = LazyPattern(
     r"\b(?:not|cannot|never|no|without|unable|unfortunately)\b|n't\b|않|못|없|안 [되돼됩]|어렵|불가|ません|ない|かね|不|没|沒|未|无法|無法"
 )
+_THIRD_PARTIES = LazyPattern(
+    r"\b(?:some|many|most|certain|other|different|several|various) (?:[a-z]+ )?[a-z]+s (?:(?:may|might|can|could|also|do) ){0,2}"
+    r"(?:charge|require|ask|impose|collect|levy)\b|\bthe only (?:[a-z]+ )?members of\b"
+)
+"""Conditions of third parties, as in "some banks charge a fee", and members of a family or a band."""
 _LATIN = LazyPattern("[a-z]+")
 _CHANGE = LazyPattern(
     r"\b(?:return|cancel|exchange|withdraw|change)|반품|취소|해지|교환|환불|변경|返品|キャンセル|解約|交換|返金|取消|退|更改|改签|改簽"
@@ -66,8 +73,11 @@ class Promise(NamedTuple):
     is_condition: bool = False
 
 
-def find_promises(reply: str, grounds: Iterable[str]) -> list[Promise]:
+def find_promises(reply: str, grounds: Iterable[str], *, prices: bool = False) -> list[Promise]:
     """Return the promises of a reply whose topic none of the other texts names.
+
+    With `prices`, a fee counts although another text names a price, if its amount stands in none of them and
+    follows from none of their values: "The ticket is $80. A service charge of $9 will be added."
 
     A promise is a statement that the speaker gives or does something, or that the user may take it. Questions, negated
     clauses and courtesies are none. A condition is a statement about a fee, a proof that is needed, members, a sale
@@ -80,12 +90,40 @@ def find_promises(reply: str, grounds: Iterable[str]) -> list[Promise]:
     topics = set[str]().union(*(_topics(text) for text in grounds))
     if not topics.isdisjoint(_COMPENSATIONS):
         topics |= {"compensation"}
-    return [
-        item
-        for item in promises
-        if item.topic not in topics
-        and not (item.is_condition and any(_conditions()[item.topic].named.search(text.lower()) for text in grounds))
-    ]
+    invented: dict[str, Promise] = {}
+    for item in promises:
+        named = item.topic in topics or (item.is_condition and any(_names(item, text) for text in grounds))
+        if not named or (prices and item.topic == "fee" and _adds_price(item, reply, grounds)):
+            invented.setdefault(item.topic, item)
+    return list(invented.values())
+
+
+def _names(item: Promise, text: str) -> bool:
+    return bool(_conditions()[item.topic].named.search(_NO_PRICES.sub("", text.lower())))
+
+
+def _adds_price(item: Promise, reply: str, grounds: tuple[str, ...]) -> bool:
+    """Return whether a fee has an amount that the other texts neither state nor lead to."""
+    stated = [fact for fact in read_facts(reply) if fact.kind == "amount" and item.start <= fact.start < item.end]
+    given = [fact for text in grounds for fact in read_facts(text)][:_MOST_VALUES]
+    is_asked = item.topic in _topics(grounds[-1]) or _names(item, grounds[-1])
+    if not stated or (is_asked and all(fact.kind != "amount" for fact in given)):
+        return False
+    values = {fact.readings[0].as_written for fact in given}
+    results = values | {result for a in values for b in values for result in (a + b, abs(a - b), a * b, a * b / 100)}
+    return not any(
+        any(abs(fact.readings[0].as_written - result) < _CENT for result in results)
+        or any(equal_facts(former, fact) for former in given)
+        for fact in stated
+    )
+
+
+_MOST_VALUES = 30
+_CENT = 0.01
+_NO_PRICES = LazyPattern(
+    r"资料|資料|材料|饮料|飲料|料理|原料|燃料|塗料|食料|史料|肥料|给料|給料|消费|消費|浪费|浪費|免费|免費|元気|公元|单元|單元|元年|元旦|収集|收到|收拾|收藏|收音|付近|付き|受付"
+)
+"""Words with the sign of a price that name none."""
 
 
 @remember_short
@@ -93,7 +131,7 @@ def _promises(text: str) -> tuple[Promise, ...]:
     small = text.lower()
     if len(small) != len(text) or not (_may_name_topic(small) and _words().search(small)):
         return ()
-    promises_by_topic: dict[str, Promise] = {}
+    promises: list[Promise] = []
     start = 0
     for match in [*_SENTENCE.finditer(small), None]:
         end = match.start() if match else len(small)
@@ -101,10 +139,12 @@ def _promises(text: str) -> tuple[Promise, ...]:
         if sentence and sentence.rstrip()[-1:] not in {"?", "？"}:
             for topic in _find_promised_topics(sentence):
                 condition = _conditions().get(topic)
+                if condition and _THIRD_PARTIES.search(sentence):
+                    continue
                 if (condition.frame if condition else _FRAME).search(sentence):
-                    promises_by_topic.setdefault(topic, Promise(topic, start, end, condition is not None))
+                    promises.append(Promise(topic, start, end, condition is not None))
         start = match.end() if match else end
-    return tuple(promises_by_topic.values())
+    return tuple(promises)
 
 
 def _find_promised_topics(sentence: str) -> list[str]:

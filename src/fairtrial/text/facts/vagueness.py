@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from fairtrial.text.facts.decades import YEARS
@@ -36,24 +36,45 @@ def find_vaguer(
     return None
 
 
-def soften_ranges_of_years(
+def soften_ranges(
     findings: Sequence[Finding], expected: Sequence[Fact], extra: Sequence[Fact], reference: str
 ) -> list[Finding]:
-    """Return the findings, those of a range of years undecided if the reply states one end of it, or years inside it."""
+    """Return the findings, those of a range undecided if the reply states one end of it, or a value inside it.
+
+    The value is a year, or a number that the reply calls approximate: "around 60 million" for "50 to 90 million".
+    """
     softened = list(findings)
     for first, last in _ranges(expected, reference):
-        begin, end = _year(first), _year(last)
+        read: Callable[[Fact], float | None] = (
+            _year if _year(first) is not None else _read_numbers(first.readings[0].dimension)
+        )
+        begin, end = read(first), read(last)
         if begin is None or end is None:
             continue
-        inside = next((fact for fact in extra if begin <= (_year(fact) or begin - 1) <= end), None)
+        values = [(fact, read(fact)) for fact in extra if read is _year or fact.about]
+        inside = next((fact for fact, value in values if value is not None and begin <= value <= end), None)
         ends = [number for number, item in enumerate(softened) if item.fact in {first, last}]
         one_end = next((softened[number].counterpart for number in ends if softened[number].state == "found"), None)
+        if one_end and read is not _year and not one_end.about:
+            continue
         counterpart = one_end or inside
         for number in ends if counterpart else ():
             if softened[number].state in {"missing", "contradicted"}:
-                why = "the reply states one end of the range" if one_end else "the reply states years inside the range"
+                why = (
+                    "the reply states one end of the range" if one_end else "the reply states a value inside the range"
+                )
                 softened[number] = Finding(softened[number].fact, "undecided", counterpart, why)
     return softened
+
+
+def _read_numbers(dimension: str) -> Callable[[Fact], float | None]:
+    """Return a function that returns the value of a fact of a dimension: of an end of a range, or of "around 60"."""
+
+    def read(fact: Fact) -> float | None:
+        first = fact.readings[0]
+        return first.value if first.dimension == dimension and isinstance(first.value, float) else None
+
+    return read
 
 
 def _year(fact: Fact) -> int | None:
@@ -68,9 +89,11 @@ def _why(fact: Fact, counterpart: Fact) -> str:
     # The readings of an amount differ in their currency alone.
     for former in fact.readings[:1] if fact.kind == "amount" else fact.readings:
         for latter in counterpart.readings:
-            if _is_vaguer_date(former, latter):
+            if _is_vaguer_date(former, latter) or _is_vaguer_early_year(former, latter):
                 return "the reply is less exact than the reference"
-            if former.dimension == latter.dimension and _is_round(former, latter, counterpart):
+            if former.dimension == latter.dimension and (
+                _is_round(former, latter, counterpart) or _is_rounded(former, latter)
+            ):
                 return "the reply states a round number that includes it"
             if _is_year_with_footnote(former, latter):
                 return "the reply may state the year and the mark of a footnote"
@@ -94,6 +117,28 @@ def _is_vaguer_date(former: Reading, latter: Reading) -> bool:
     finest = max(place for place, part in enumerate(a) if part is not None)
     # A day alone names any month.
     return bool(shared) and all(x == y for x, y in shared) and b[finest] is None
+
+
+def _is_vaguer_early_year(former: Reading, latter: Reading) -> bool:
+    """Return whether a number alone is the year of a date before 1000, or lies in a century."""
+    a, b = former.value, latter.value
+    if latter.dimension == YEARS and former.dimension == NUMBER:
+        return isinstance(a, float) and isinstance(b, tuple) and 100 < a < 1500 and (b[0] or 0) <= a <= (b[1] or 0)
+    if former.dimension != "date" or latter.dimension != NUMBER or not isinstance(a, tuple):
+        return False
+    return a[0] is not None and a[0] < 1000 and a[1] is not None and a[0] == b
+
+
+_MILLION = 1e6
+
+
+def _is_rounded(former: Reading, latter: Reading) -> bool:
+    """Return whether a number of millions has fewer digits than another, and rounds it: 2.19 billion for 2.187."""
+    a, b = former.value, latter.value
+    if not isinstance(a, float) or not isinstance(b, float) or abs(a) < _MILLION or abs(former.as_written) < _MILLION:
+        return False
+    zeros = _zeros(latter.as_written)
+    return zeros > _zeros(former.as_written) and abs(former.as_written - latter.as_written) <= 0.5 * 10.0**zeros
 
 
 def _is_round(former: Reading, latter: Reading, counterpart: Fact) -> bool:

@@ -8,14 +8,15 @@ from fairtrial.text.facts.fact import Fact, Kind, Reading
 from fairtrial.text.facts.finding import Finding
 from fairtrial.text.facts.lists import ListAgreement, Member, compare_lists
 from fairtrial.text.facts.quotations import find_quotations, fold_quotation
+from fairtrial.text.facts.word_patterns import LazyPattern
 
 
 def compare_words(
-    findings: Sequence[Finding], reference: str, reply: str, kinds: frozenset[Kind]
+    findings: Sequence[Finding], reference: str, reply: str, kinds: frozenset[Kind], question: str = ""
 ) -> tuple[Finding, ...]:
     """Return the findings with those of quotations and lists.
 
-    A number of things that the reply lists and does not count is found.
+    A number of things that the reply lists and does not count is found. A quotation of the question is no rival.
     """
     if reference == reply:
         return tuple(findings)
@@ -25,7 +26,7 @@ def compare_words(
     if "list" in kinds:
         findings_with_counts += [item for hit in lists for item in _members(hit, reference, reply)]
     if "quote" in kinds:
-        findings_with_counts += _quotations(reference, reply)
+        findings_with_counts += _quotations(reference, reply, question)
     return tuple(findings_with_counts)
 
 
@@ -60,10 +61,18 @@ def _members(hit: ListAgreement, reference: str, reply: str) -> Iterator[Finding
     if longer and not hit.missing:
         # The first member has the beginning of the sentence, as in "Yes, Brazil and Peru".
         for member in hit.additional if not hit.begins_otherwise else hit.additional[1:]:
+            if _REMARK.match(reply, member.start, member.end):
+                continue
             addition = _member_fact(member, reply)
             yield Finding(
                 Fact("list", addition.readings, 0, len(reference)), "contradicted", addition, "a list without it"
             )
+
+
+_REMARK = LazyPattern(
+    r"\s*(?:(?:and|or) )?(?:(?:the )?(?:north|south|east|west)\b|(?:with|which|who|where|whose|although|while|as)\b)"
+)
+"""What stands between commas and is no member: "Belgium to the west and north", "Kent and Sussex, with one outlier"."""
 
 
 def _members_with_texts(hit: ListAgreement, reference: str, reply: str) -> Iterator[tuple[Member, str]]:
@@ -76,13 +85,13 @@ def _member_fact(member: Member, text: str) -> Fact:
     return Fact("list", (Reading("list", text[start:end].strip()),), start, end)
 
 
-def _quotations(reference: str, reply: str) -> list[Finding]:
+def _quotations(reference: str, reply: str, question: str) -> list[Finding]:
     """Return the finding of each quotation: the reply repeats it, has another one in its place, or lacks it."""
     expected = find_quotations(reference)
     if not expected:
         return []
-    folded, folded_reference = fold_quotation(reply), fold_quotation(reference)
-    rivals = [item for item in find_quotations(reply) if str(item.readings[0].value) not in folded_reference]
+    folded, folded_elsewhere = fold_quotation(reply), fold_quotation(reference + question)
+    rivals = [item for item in find_quotations(reply) if str(item.readings[0].value) not in folded_elsewhere]
     findings: list[Finding] = []
     for fact in expected:
         if str(fact.readings[0].value) in folded:

@@ -55,7 +55,8 @@ class Cues:
 
     def has(self, item: Cue) -> bool:
         """Return whether the text holds a cue."""
-        return not (self.words.isdisjoint(item.words) and self.signs.isdisjoint(item.signs))
+        words, signs = item
+        return bool(words and not self.words.isdisjoint(words)) or bool(signs and not self.signs.isdisjoint(signs))
 
 
 @lru_cache(maxsize=8)
