@@ -52,10 +52,14 @@ def owner_under(name: str, value: str) -> str:
     return ""
 
 
-@lru_cache(maxsize=4096)
 def forms_under(name: str) -> tuple[KeyForm, ...]:
-    """Return the forms of the providers that a name contains. Few names occur many times."""
-    words = [word.lower() for word in _WORD.findall(name[:_LONGEST_BEFORE])]
+    """Return the forms of the providers that a name contains. A long text is no name."""
+    return _forms_under(name) if len(name) <= _LONGEST_BEFORE else ()
+
+
+@lru_cache(maxsize=512)
+def _forms_under(name: str) -> tuple[KeyForm, ...]:
+    words = [word.lower() for word in _WORD.findall(name)]
     if not words or _DESCRIBES.match(words[-1]):
         return ()
     whole = "".join(words)
