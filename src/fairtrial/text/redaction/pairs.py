@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from fairtrial.text.redaction import secret_code
 from fairtrial.text.redaction.secret_names import NOT_A_SECRET, Core, find_cores
 from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, is_quoted_secret, trim
 
@@ -75,7 +76,7 @@ def find(text: str, lowered: str, marks: Sequence[str]) -> Iterator[tuple[int, i
     for core in find_cores(lowered, marks):
         if core.start < end_of_previous or NOT_A_SECRET.match(text, core.end):
             continue
-        span = _beside(text, core)
+        span = _beside(text, core) or secret_code.beside(text, core)
         if span is not None:
             end_of_previous = span[1]
             yield *span, core.text

@@ -30,6 +30,7 @@ _long_words = long_runs(f"{ascii_letters}{digits}{_SIGNS}", SHORTEST)
 """Every key holds its literal in a run of so many of these characters."""
 _TO_SPACES = str.maketrans(_SIGNS, " " * len(_SIGNS))
 
+
 def _by_start(forms: Iterable[KeyForm]) -> tuple[tuple[KeyForm, ...], dict[str, tuple[KeyForm, ...]]]:
     """Return the forms whose literals stand inside words, and the others by the first letters of theirs."""
     groups: dict[str, list[KeyForm]] = {}

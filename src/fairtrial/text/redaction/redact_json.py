@@ -11,7 +11,7 @@ import msgspec
 from fairtrial.records.record import Json
 from fairtrial.text.layers import unescape_json
 from fairtrial.text.pointer import escape
-from fairtrial.text.redaction import named_keys, secret_shapes
+from fairtrial.text.redaction import named_keys, secret_commands, secret_shapes
 from fairtrial.text.redaction.redact import KINDS_BY_NAME, Redaction, make_finders, redact_with
 from fairtrial.text.redaction.secret_search import Search, may_hold_number
 from fairtrial.text.redaction.secret_values import is_bare_secret, secret_under
@@ -141,7 +141,7 @@ class _Redactor:
         before, item = items[place - 1], items[place]
         if not (self._pairs and isinstance(item, str) and isinstance(before, str)):
             return ""
-        if secret_shapes.secret_after_flag(before, item, items[0]):
+        if secret_commands.secret_after_flag(before, item, items[0]):
             return "password"
         is_pair = len(items) == 2 and secret_shapes.names_secret(before)
         is_header = is_pair and ("cookie" in before.lower() or is_bare_secret(item, password=True))

@@ -13,16 +13,39 @@ _PASSWORDS = (
     # A check of the character before a word comes after the word: a pattern whose branches all begin with a character
     # is searched several times faster.
     r"pass(?:word|wd|phrase|code|wort)|pwd(?<![a-z]pwd)|pw(?<![a-z]pw)(?![a-z0-9])|kennwort|mot de passe|senha"
-    "|identified by|비밀번호|비번|암호|패스워드|パスワード|暗証番号|密码|密碼|口令|contraseña"
+    "|identified by|wachtwoord|hasło|şifre|lösenord|mật khẩu|kata sandi|пароль"
+    "|비밀번호|비번|암호|패스워드|パスワード|暗証番号|密码|密碼|口令|contraseña"
 )
 _OTHER_SECRETS = (
     "secret"
     + "".join(
         rf"|{word}[_\- ]?key"
-        for word in ("api", "access", "private", "account", "signing", "encryption", "master", "auth", "shared")
+        for word in (
+            "license",
+            "session",
+            "service",
+            "admin",
+            "storage",
+            "jwt",
+            "cipher",
+            "decryption",
+            "deploy",
+            "api",
+            "access",
+            "private",
+            "account",
+            "signing",
+            "encryption",
+            "master",
+            "auth",
+            "shared",
+            "app",
+            "hmac",
+        )
     )
     + r"|sas[_-]?key|token(?!i[sz])|credential|authorization(?![a-z_-])|pass(?<![a-z]pass)(?![a-z0-9_-])"
-    "|비밀키|인증키|토큰|시크릿|秘密鍵|トークン|シークレット|密钥|密鑰|令牌|clave_secreta|clave secreta"
+    "|비밀키|인증키|api ?키|토큰|시크릿(?: ?키)?|秘密鍵|トークン|シークレット(?:キー)?|apiキー|アクセスキー|密钥|密鑰|金鑰|令牌|权杖|權杖"
+    "|clave_secreta|clave secreta"
 )
 _CORE = re.compile(f"{_PASSWORDS}|{_OTHER_SECRETS}")
 _PASSWORD = re.compile(_PASSWORDS)
@@ -31,7 +54,8 @@ MARKS = (
     *("mot de passe", "senha", "identified by", "비밀번호", "비번", "암호", "패스워드"),
     *("パスワード", "暗証番号", "密码", "密碼", "口令"),
     *("contrase", "비밀키", "인증키", "토큰", "시크릿", "秘密鍵", "トークン", "シークレット", "密钥", "密鑰", "令牌"),
-    *("clave_secreta", "clave secreta"),
+    *("clave_secreta", "clave secreta", "wachtwoord", "hasło", "şifre", "lösenord", "mật khẩu", "kata sandi", "пароль"),
+    *("api키", "api 키", "apiキー", "アクセスキー", "金鑰", "权杖", "權杖"),
 )
 """Every text in which a pair of name and secret stands contains one of these strings in lower case."""
 _SHORTEST_MARKS = tuple(mark for mark in MARKS if not any(part in mark for part in MARKS if part != mark))
@@ -50,6 +74,14 @@ NOT_A_SECRET = re.compile(
     re.IGNORECASE,
 )
 """A name's end that only describes a secret, for example `_type` or `Count`."""
+
+
+_PROSE = re.compile(
+    r"(?:'?s'?)?(?:[.,!?;)]{0,3} {1,2}(?!(?:is|es|was)\b)[a-z(]|[.!?]{1,3}[\s\"'])(?![^\"\n]{0,60}\"\s?:)"
+)
+"""What follows a word in a sentence. After a name of a secret, there would be a sign, a quote or a word such as `is`."""
+_SENTENCE_END = re.compile(r"[\"'][,}\]]")
+_LONGEST_NAME = 80
 
 
 class Core(NamedTuple):
@@ -96,6 +128,34 @@ def _parts_around(lowered: str, marks: Iterable[str]) -> Iterator[tuple[int, int
 def lower(text: str) -> str:
     """Return a text in lower case, with all characters in their places."""
     return text.lower() if text.isascii() else text.replace("İ", "I").lower()
+
+
+def find_signs(lowered: str) -> set[str]:
+    """Return the words in a text beside which a secret may stand. In most sentences with such a word, none can.
+
+    The text is that of `lower`.
+    """
+    marks = find_marks(lowered)
+    if not marks:
+        return set()
+    signs = {mark for mark in ("cookie", "bearer", "authorization") if mark in marks}
+    has_rows = "|" in lowered or "login" in lowered or "set password" in lowered or "identified" in lowered
+    for core in find_cores(lowered, marks):
+        if core.text not in signs and (has_rows or not _is_in_sentence(lowered, core)):
+            signs.add(core.text)
+    return signs
+
+
+def _is_in_sentence(lowered: str, core: Core) -> bool:
+    """Return whether a word is one of a sentence: no sign, quote or option shows that its secret follows."""
+    if lowered[core.start - 1 : core.start] == "-":
+        return False
+    if _PROSE.match(lowered, core.end):
+        return True
+    if _SENTENCE_END.match(lowered, core.end):
+        before = lowered[max(0, core.start - _LONGEST_NAME) : core.start]
+        return len(before) == _LONGEST_NAME and '"' not in before and "'" not in before
+    return False
 
 
 def find_marks(lowered: str) -> list[str]:
