@@ -4,105 +4,98 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from fairtrial.text.redaction.key_forms import entropy_of
 from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder, trim
 
 Span = tuple[int, int, str]
 
-_VALUE = r"[\"'`“‘«「『(（*_]{0,3}(?P<value>[!#-~]{6,1000})"
+_QUOTE = r"[\"'`“‘«「『(（*_]{0,3}"
+_VALUE = rf"{_QUOTE}(?P<value>[!#-~]{{6,1000}})"
 _WORDS = r"(?:[ \t]+[^\W\d_][\w'’-]{0,15}){0,5}?"
-_PASSWORDS = (
-    r"pass(?:word|wort|wd|code|phrase)|pwd|pw|kennwort|access[ ]code|wi-?fi[ ]key|mots?[ ]de[ ]passe|senha|contrase(?:ñ|n)a|clave"
-    r"|wachtwoord|has[łl]o|[şs]ifre|parola|l[öo]senord|salasana|adgangskode|m[ậa]t[ ]kh[ẩa]u|kata[ ]sandi|пароль"
+_LINK = (
+    rf"{_WORDS}[ \t]+(?:is|was|are|be|to|as|equals|becomes|es|será|ser|est|sera|ist|lautet|war|è|é|são|jest|är|er|on|là"
+    r"|adalah|это)\b[ \t]*[:=]?"
 )
-_LINKS = r"is|was|are|be|to|as|equals|es|est|sera|ist|lautet|war|é|è|são|jest|to|jest|är|er|on|là|adalah|это|dir|será|ser|becomes"
-_LATIN = re.compile(
-    rf"(?<![\w-])(?P<name>{_PASSWORDS})\b"
-    rf"(?:(?:{_WORDS}[ \t]+(?:{_LINKS})\b[ \t]*[:=]?|[ \t]{{0,3}}(?:[:=,]|->|→)|(?P<apart>))[ \t]{{1,3}}|[ \t]{{0,3}}[:=]){_VALUE}",
+"""Up to five words, and a word that a value follows."""
+_CJK = r"\u3000-\u303f\uff00-\uffef\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_PASSWORD = re.compile(
+    r"(?<![\w-])(?:pass(?:word|wort|wd|code|phrase|e)|pwd|pw|kennwort|senha|contrase[ñn]a|clave|wachtwoord|has[łl]o"
+    r"|[şs]ifre|parola|l[öo]senord|salasana|adgangskode|m[ậa]t kh[ẩa]u|kata sandi|пароль|(?<=access )code|(?<=wifi )key"
+    rf"|(?<=wi-fi )key)\b(?:(?:{_LINK}|[ \t]{{0,3}}(?:[:=,]|->|→)|(?P<apart>))[ \t]{{1,3}}|[ \t]{{0,3}}[:=]){_VALUE}"
 )
 """The word for a password, and its value after a word such as `is`, a sign, or only a space."""
-_LATIN_KEY = re.compile(
-    r"(?<![\w-])(?P<name>(?:(?:api|secret|access|license|private|encryption|auth|signing)[ _-]?)?(?:key|token|secret))\b"
-    rf"(?:(?:{_WORDS}[ \t]+(?:{_LINKS})\b[ \t]*[:=]?|[ \t]{{0,3}}[:=]|)[ \t]{{0,3}})[\"'`“‘(]{{0,2}}"
-    r"(?P<value>[a-z0-9_/+.=~-]{16,1000})",
+_KEY = re.compile(
+    r"(?:(?<![\w-])|(?<=api)|(?<=_)|(?<=-))(?:key|token|secret)\b"
+    rf"(?:(?:{_LINK}|[ \t]{{0,3}}[:=]|)[ \t]{{0,3}})[\"'`“‘(]{{0,2}}(?P<value>[a-z0-9_/+.=~-]{{16,1000}})"
 )
-_CJK = r"\u3000-\u303f\uff00-\uffef\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-_LINK_CJK = rf"[{_CJK} \t:=\"'`/(]{{0,14}}?"
-_CJK_PASSWORDS = "비밀번호|비번|암호|패스워드|パスワード|暗証番号|密码|密碼|口令"
-_CJK_KEYS = (
-    "비밀 ?키|인증 ?키|암호 ?키|보안 ?키|접근 ?키|액세스 ?키|api ?키|토큰|시크릿|秘密鍵|認証キー|暗号鍵|apiキー|アクセスキー"
-    "|シークレット|トークン|密钥|密鑰|金鑰|秘钥|私钥|私鑰|令牌|权杖|權杖"
+_EAST_ASIAN_PASSWORDS = "비밀번호|비번|암호|패스워드|パスワード|暗証番号|密码|密碼|口令"
+_EAST_ASIAN_KEYS = (
+    "비밀 ?키|인증 ?키|암호 ?키|보안 ?키|접근 ?키|액세스 ?키|api ?키|토큰|시크릿|秘密鍵|認証キー|暗号鍵|apiキー|アクセスキー|シークレット|トークン|密钥|密鑰"
+    "|金鑰|秘钥|私钥|私鑰|令牌|权杖|權杖"
 )
 _EAST_ASIAN = re.compile(
-    rf"(?P<name>(?P<password>{_CJK_PASSWORDS})|(?:{_CJK_KEYS})){_LINK_CJK}(?P<value>[!-~]{{6,200}})", re.I
+    rf"(?P<name>(?P<password>{_EAST_ASIAN_PASSWORDS})|(?:{_EAST_ASIAN_KEYS}))"
+    rf"[{_CJK} \t:=\"'`/(]{{0,14}}?(?P<value>[!#-~]{{6,1000}})"
 )
 """The word for a secret, a few East Asian characters, and its value, as in 密码已重置为..."""
-_CODE_NAMES = (
-    r"(?<![\w-])(?:pin(?:[ -]?(?:code|number))?|otp|one[ -]time (?:code|password|passcode|pin)|(?:verification|security|"
-    r"authentication|confirmation|login|2fa|access|sms) code|passcode|cvv2?|cvc)"
-    "|인증 ?번호|인증 ?코드|보안 ?코드|認証コード|確認コード|認証番号|セキュリティコード|暗証番号|验证码|驗證碼|校验码|安全码|安全碼|支付密码|取款密码"
+_EAST_ASIAN_CODE = "인증 ?번호|인증 ?코드|보안 ?코드|認証コード|確認コード|認証番号|セキュリティコード|暗証番号|验证码|驗證碼|校验码|安全码|安全碼|支付密码|取款密码"
+_AFTER_CODE = (
+    r"(?:\s?(?:is|was|are|는|은|는|가|は|が|是|为|為)|\s?[:：=#])?\s{0,2}[\"'`「(]?"
+    r"(?P<value>\d{3,4}[ -]?\d{0,4})(?![\d.,:/-]*\d|[A-Za-z0-9])"
 )
 _CODE = re.compile(
-    rf"(?P<name>{_CODE_NAMES})(?:\s?(?:is|was|are|는|은|가|は|が|是|为|為)|\s?[:：=#])?\s{{0,2}}[\"'`「(]?(?P<value>\d{{3,4}}[ -]?\d{{0,4}})(?![\d.,:/-]*\d|[A-Za-z0-9])",
+    r"(?<![\w-])(?:pin(?:[ -]?(?:code|number))?|otp|one[ -]time (?:code|password|passcode|pin)|passcode|cvv2?|cvc"
+    r"|(?:(?<=verification )|(?<=security )|(?<=authentication )|(?<=confirmation )|(?<=login )|(?<=2fa )|(?<=access )"
+    rf"|(?<=sms ))code){_AFTER_CODE}"
 )
-_PHRASE = re.compile(
-    r"(?P<name>(?:seed|recovery|secret|backup|wallet)[ _-](?:phrase|words)|mnemonic|시드 ?(?:구문|문구)|복구 ?(?:구문|문구)|니모닉"
-    r"|リカバリーフレーズ|シードフレーズ|ニーモニック|助记词|助記詞)\W{0,3}(?:\w{1,12}\W{1,3}){0,2}?[\"'`]?"
-    r"(?P<value>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![a-z])",
+_CODE_EAST_ASIAN = re.compile(rf"(?P<name>{_EAST_ASIAN_CODE}){_AFTER_CODE}")
+_SEEDS = r"\W{0,3}(?:\w{1,12}\W{1,3}){0,2}?[\"'`]?(?P<value>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![a-z])"
+_SEED = re.compile(
+    r"(?:(?:(?<=seed)|(?<=recovery)|(?<=secret)|(?<=backup)|(?<=wallet))[ _-](?:phrase|words)|mnemonic)" + _SEEDS
 )
-_LOGIN = re.compile(
-    r"(?P<name>(?<![\w-])(?:log[ -]?in|sign[ -]?in|credentials?|creds|wi-?fi)|접속 ?정보|계정|로그인|아이디|アカウント|ログイン"
-    r"|账号|账户|帳號|帳戶|登录|登入)[^\n.!?/]{0,30}?[\w@.-]{1,40}[ ]?/[ ]?[\"'`]?(?P<value>[!#-.0-~]{6,64})",
+_SEED_EAST_ASIAN = re.compile(
+    "(?P<name>시드 ?(?:구문|문구)|복구 ?(?:구문|문구)|니모닉|リカバリーフレーズ|シードフレーズ|ニーモニック|助记词|助記詞)"
+    + _SEEDS
 )
+_USER_AND_VALUE = r"[^\n.!?/]{0,30}?[\w@.-]{1,40} ?/ ?[\"'`]?(?P<value>[!#-.0-~]{6,64})"
+_LOGIN = re.compile(r"(?<![\w-])(?:log[ -]?in|sign[ -]?in|credentials?|creds|wi-?fi)\b" + _USER_AND_VALUE)
 """A user's name and password with a slash between them: `credentials are admin/...`."""
+_LOGIN_EAST_ASIAN = re.compile(
+    "(?P<name>접속 ?정보|계정|로그인|아이디|アカウント|ログイン|账号|账户|帳號|帳戶|登录|登入)" + _USER_AND_VALUE
+)
 _NO_SECRET = re.compile(
     r"(?:v?\d[\d.,:/-]*[A-Za-z]{0,3}|\d+-?(?:char|digit|day|hour|min|step|bit|factor|letter|word|year|month)\w*"
     r"|(?:sha|md|aes|rsa|utf|base|oauth|ipv|x|h|s|k|argon|bcrypt|scrypt|pbkdf|web|log|html|css|http|tls|ssl|ed|p|hs|rs|es"
     r"|python|java|windows|version|v|step|user|order|page|item|account|customer|table|case|level|tier|option|room|gate"
     r"|flight|phase|line|row|ticket|task|test|part|section|chapter|rule|note|figure|api|ntlm|mp|oidc|saml|fido|u)"
     r"[-_#:]?v?\d+[\w.-]{0,4}|\w+\([^)]*\)?.*|[A-Za-z][A-Za-z+.-]*://.*|[/~.].*|[\w.+-]+@[\w-]+\..*|#\w{3,8}|[\w.-]*\[.*"
-    r"|[A-Za-z]+(?:[_-](?:[A-Za-z]+\d{0,2}|\d+))+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Z][a-z]+\d?|[a-z]+(?:[-_/.'’][a-z]+)*\d?|[A-Z_]+|[\w./-]+\.(?:py|js|ts|json|ya?ml|md|txt|pem|key|com|org|net|io|html?)\b.*)\Z",
+    r"|[A-Za-z]+(?:[_-](?:[A-Za-z]+\d{0,2}|\d+))+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Z][a-z]+\d?"
+    r"|[a-z]+(?:[-_/.'’][a-z]+)*\d?|[A-Z_]+"
+    r"|[\w./-]+\.(?:py|js|ts|json|ya?ml|md|txt|pem|key|com|org|net|io|html?)\b.*)\Z",
     re.DOTALL,
 )
 """Words, numbers with units, versions, algorithms, calls, paths and addresses."""
 _SIGNS = re.compile(r"[A-Za-z0-9][!@#$%^&*?+=][A-Za-z0-9]|[A-Za-z0-9]{3}[!$%^&*#]+\Z")
-_LEAST_KEY_ENTROPY = 3.2
-_MARKS = (
-    *(
-        "pass",
-        "pwd",
-        "pw",
-        "wort",
-        "code",
-        "key",
-        "token",
-        "secret",
-        "senha",
-        "clave",
-        "hasl",
-        "parola",
-        "sifre",
-        "wachtwoord",
-    ),
-    *("osenord", "salasana", "adgangs", "sandi", "contrase", "pin", "otp", "cvv", "cvc", "phrase", "words", "mnemonic"),
-    *("login", "log in", "log-in", "sign in", "signin", "sign-in", "cred", "wifi", "wi-fi", "mat khau"),
-)
-_OTHER_MARKS = re.compile(
-    "비밀|비번|암호|패스|인증|보안|접근|액세스|api ?키|토큰|시크릿|접속|계정|로그인|아이디|시드|복구|니모닉|パスワード|暗証|秘密鍵|認証|暗号鍵|apiキー"
-    "|アクセス|シークレット|トークン|確認|セキュリ|リカバリ|シード|ニーモ|アカウント|ログイン|密[码碼钥鑰]|口令|金鑰|秘钥|私[钥鑰]|令牌|权杖|權杖"
-    "|[验驗]|校验|安全|账[号户]|帳[號戶]|登[录入]|支付|取款|助[记記]|пароль|ş|ł|ậ|ạ|ẩ|ö"
-)
-_BEFORE = 16
-_AFTER = 1200
+_ENDING = ".,!?:;)]}\"'`*_>"
 _SHORTEST = 6
 _SHORTEST_KEY = 12
-_ENDING = ".,!?:;)]}\"'`*_>"
+_LEAST_KEY_ENTROPY = 3.2
+
+
+class _Form(NamedTuple):
+    """A form of sentence: the beginnings of its pattern, what the secret is, and which values are secrets."""
+
+    starts: tuple[str, ...]
+    pattern: re.Pattern[str]
+    detail: str
+    read: Callable[[re.Match[str], str], str]
 
 
 def find_names(text: str, lowered: str) -> set[str]:
-    """Return the names of the secrets in sentences, in lower case. Every text with such a secret contains its name."""
-    return {lowered[match.start("name") : match.end("name")] for _, match in _find_all(text, lowered)}
+    """Return the words before the secrets in sentences, in lower case. Each such sentence contains such a word."""
+    return {start for _, start in _find_all(text, lowered)}
 
 
 def find(text: str, lowered: str) -> Iterator[Span]:
@@ -111,71 +104,77 @@ def find(text: str, lowered: str) -> Iterator[Span]:
         yield span
 
 
-def _find_all(text: str, lowered: str) -> Iterator[tuple[Span, re.Match[str]]]:
-    for start, end in _parts(lowered):
-        for pattern, detail, check in _PATTERNS:
-            for match in pattern.finditer(lowered, start, end):
-                value = check(match, text[match.start("value") : match.end("value")])
-                if value:
-                    place = match.start("value")
-                    yield (place, place + len(value), detail), match
-        if not lowered.isascii():
-            for match in _EAST_ASIAN.finditer(lowered, start, end):
-                check = _password if match["password"] else _key
-                value = check(match, text[match.start("value") : match.end("value")])
-                if value:
-                    place = match.start("value")
-                    yield (place, place + len(value), "password" if match["password"] else "key"), match
-
-
-def _parts(lowered: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of the text parts near a mark."""
-    start = end = -1
-    for place in sorted(_places(lowered)):
-        if place - _BEFORE > end:
-            if end >= 0:
-                yield start, end
-            start = max(0, place - _BEFORE)
-        end = place + _AFTER
-    if end >= 0:
-        yield start, end
-
-
-def _places(lowered: str) -> Iterator[int]:
-    for mark in _MARKS:
-        place = lowered.find(mark)
-        while place >= 0:
-            yield place
-            place = lowered.find(mark, place + len(mark))
+def _find_all(text: str, lowered: str) -> Iterator[tuple[Span, str]]:
+    for form in _FORMS:
+        for start in form.starts:
+            place = lowered.find(start)
+            while place >= 0:
+                match = form.pattern.match(lowered, place)
+                if match is not None:
+                    yield from ((span, start) for span in _read(form, match, text))
+                place = lowered.find(start, place + 1)
     if not lowered.isascii():
-        yield from (match.start() for match in _OTHER_MARKS.finditer(lowered))
+        for form in _FORMS_EAST_ASIAN:
+            for match in form.pattern.finditer(lowered):
+                yield from ((span, match["name"]) for span in _read(form, match, text))
 
 
-def _password(match: re.Match[str], raw: str) -> str:
+def _read(form: _Form, match: re.Match[str], text: str) -> Iterator[Span]:
+    start, end = match.span("value")
+    value = form.read(match, text[start:end])
+    if value:
+        yield start, start + len(value), form.detail
+
+
+def _read_password(match: re.Match[str], raw: str) -> str:
     """Return the password at the start of a text, or an empty string."""
     value = trim(raw.rstrip(_ENDING))
-    is_apart = match.re is _LOGIN or (match.re is _LATIN and match["apart"] is not None)
+    is_apart = match.re is not _EAST_ASIAN and match.groupdict().get("apart", "") is not None
     is_generated = is_mixed(value) or (not is_apart and _SIGNS.search(value) is not None)
     if (is_apart and value[:1] in "/|=:") or not is_generated:
         return ""
     return value if len(value) >= _SHORTEST and not is_placeholder(value) and not _NO_SECRET.match(value) else ""
 
 
-def _key(_: re.Match[str], raw: str) -> str:
+def _read_key(_: re.Match[str], raw: str) -> str:
     """Return the key at the start of a text, or an empty string."""
     value = raw.rstrip(_ENDING)
     is_random = len(value) >= _SHORTEST_KEY and is_mixed(value) and entropy_of(value) >= _LEAST_KEY_ENTROPY
     return value if is_random and not is_placeholder(value) and not _NO_SECRET.match(value) else ""
 
 
+def _read_east_asian(match: re.Match[str], raw: str) -> str:
+    return (_read_password if match["password"] else _read_key)(match, raw)
+
+
 def _as_it_is(_: re.Match[str], raw: str) -> str:
     return raw
 
 
-_PATTERNS: tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str], str], str]], ...] = (
-    (_LATIN, "password", _password),
-    (_LATIN_KEY, "key", _key),
-    (_CODE, "code", _as_it_is),
-    (_LOGIN, "password", _password),
-    (_PHRASE, "phrase", _as_it_is),
+_FORMS = (
+    _Form(
+        (
+            *("pass", "pwd", "pw", "kennwort", "senha", "contrase", "clave", "wachtwoord", "hasło", "haslo", "şifre"),
+            *("sifre", "parola", "lösenord", "losenord", "salasana", "adgangskode", "mật khẩu", "mat khau"),
+            *("kata sandi", "пароль", "code", "key"),
+        ),
+        _PASSWORD,
+        "password",
+        _read_password,
+    ),
+    _Form(("key", "token", "secret"), _KEY, "key", _read_key),
+    _Form(("pin", "otp", "one-time ", "one time ", "code", "passcode", "cvv", "cvc"), _CODE, "code", _as_it_is),
+    _Form(
+        ("login", "log in", "log-in", "signin", "sign in", "sign-in", "cred", "wifi", "wi-fi"),
+        _LOGIN,
+        "password",
+        _read_password,
+    ),
+    _Form((" phrase", "_phrase", "-phrase", " words", "mnemonic"), _SEED, "phrase", _as_it_is),
+)
+_FORMS_EAST_ASIAN = (
+    _Form((), _EAST_ASIAN, "secret", _read_east_asian),
+    _Form((), _CODE_EAST_ASIAN, "code", _as_it_is),
+    _Form((), _LOGIN_EAST_ASIAN, "password", _read_password),
+    _Form((), _SEED_EAST_ASIAN, "phrase", _as_it_is),
 )
