@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from fairtrial.text.redaction import secret_code
 from fairtrial.text.redaction.secret_names import NOT_A_SECRET, Core, find_cores
@@ -60,7 +60,7 @@ _BEARERS = (
 """A word, and the secret pattern after it that begins at the word."""
 
 
-def find(text: str, lowered: str, marks: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+def find(text: str, lowered: str, marks: Collection[str]) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and name of each secret that stands beside a name, without the quotes around it.
 
     `lowered` is the text in lower case, and `marks` are the marks in it.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from functools import cache
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -230,9 +230,9 @@ def _pairs(text: str, _: Collection[str]) -> Iterator[Span]:
     """Yield the secrets beside their names and in shapes, longer spans first, without overlaps."""
     end = 0
     lowered = secret_names.lower(text)
-    spans = [*secret_commands.find_in_commands(text), *_find_apart(text, lowered)]
-    spans += secret_sentences.find(text, lowered)
     marks = secret_names.find_marks(lowered)
+    spans = [*secret_commands.find_in_commands(text), *_find_apart(text, lowered, marks)]
+    spans += secret_sentences.find(text, lowered, marks)
     if marks:
         spans += secret_shapes.find_named(text, lowered)
         spans += pairs.find(text, lowered, marks)
@@ -242,17 +242,18 @@ def _pairs(text: str, _: Collection[str]) -> Iterator[Span]:
             end = span[1]
 
 
-def _find_apart(text: str, lowered: str) -> Iterator[Span]:
+def _find_apart(text: str, lowered: str, marks: Set[str]) -> Iterator[Span]:
     """Yield the secrets whose names stand in no key of an object, so that a whole text shows all of them."""
-    yield from secret_commands.find_lines(text, lowered)
-    yield from secret_files.find(text, lowered)
+    yield from secret_commands.find_lines(text, lowered, marks)
+    yield from secret_files.find(text, marks)
     yield from secret_code.find(text, lowered)
 
 
 def _signs_of_pairs(text: str, lowered: str) -> set[str]:
-    signs = secret_names.find_signs(lowered) | secret_commands.find_flags(text)
-    signs |= secret_sentences.find_names(text, lowered)
-    return signs | {lowered[start:end][:_LONGEST_SIGN] for start, end, _ in _find_apart(text, lowered)}
+    marks = secret_names.find_marks(lowered)
+    signs = secret_names.find_signs(lowered, marks) | secret_commands.find_flags(text)
+    signs |= secret_sentences.find_names(text, lowered, marks)
+    return signs | {lowered[start:end][:_LONGEST_SIGN] for start, end, _ in _find_apart(text, lowered, marks)}
 
 
 def _signs_of_connections(text: str, lowered: str) -> list[str]:

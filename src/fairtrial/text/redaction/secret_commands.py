@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from fairtrial.text.redaction.pairs import BARE
 from fairtrial.text.redaction.secret_names import kind_of_name
@@ -73,20 +73,6 @@ _LINE = re.compile(
     r"|(?:xfreerdp|wfreerdp|mstsc)\b[^\n|]{0,300}?\s/p:(?P<desktop>[^\s\"']{4,200})"
     r"|(?:smbclient|rpcclient|mount\.cifs|net)\b[^\n|]{0,300}?\s-U\s{0,3}[\"']?[\w.\\-]{1,60}%(?P<samba>[^\s\"']{4,200}))"
 )
-_LINE_MARKS = (
-    "echo",
-    "chpasswd",
-    "htpasswd",
-    "securestring",
-    "net use",
-    "rclone",
-    "sqlplus",
-    "oracle:",
-    "freerdp",
-    "mstsc",
-    "smbclient",
-    "rpcclient",
-)
 
 
 def find_in_commands(text: str) -> Iterator[Span]:
@@ -97,9 +83,21 @@ def find_in_commands(text: str) -> Iterator[Span]:
         yield from _argument_lists(text)
 
 
-def find_lines(text: str, lowered: str) -> Iterator[Span]:
-    """Yield the secrets in commands that need no option. `lowered` is the text in lower case."""
-    if any(mark in lowered for mark in _LINE_MARKS):
+def find_lines(text: str, lowered: str, marks: Collection[str]) -> Iterator[Span]:
+    """Yield the secrets in commands that need no option.
+
+    `lowered` is the text in lower case, and `marks` are the marks in it.
+    """
+    is_line = (
+        ("|" in text and "echo" in lowered)
+        or ("pass" in marks and ("chpasswd" in lowered or "htpasswd" in lowered))
+        or ("@" in text and ("sqlplus" in lowered or "oracle:" in lowered))
+        or ("\\" in text and "net use" in lowered)
+        or ("-" in text and ("securestring" in lowered or "client" in lowered))
+        or ("/" in text and ("freerdp" in lowered or "mstsc" in lowered))
+        or "rclone" in lowered
+    )
+    if is_line:
         for match in _LINE.finditer(text):
             name = match.lastgroup or ""
             if not is_placeholder(match[name]):
