@@ -244,8 +244,8 @@ def _pairs(text: str, _: Collection[str]) -> Iterator[Span]:
 
 def _find_apart(text: str, lowered: str, marks: Set[str]) -> Iterator[Span]:
     """Yield the secrets whose names stand in no key of an object, so that a whole text shows all of them."""
-    yield from secret_commands.find_lines(text, lowered, marks)
-    yield from secret_files.find(text, marks)
+    yield from secret_commands.find_lines(text, lowered)
+    yield from secret_files.find(text, lowered, marks)
     yield from secret_code.find(text, lowered)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from fairtrial.text.redaction.pairs import BARE
 from fairtrial.text.redaction.secret_names import kind_of_name
 from fairtrial.text.redaction.secret_shapes import STRING
 from fairtrial.text.redaction.secret_values import is_placeholder, is_quoted_secret
+from fairtrial.text.runs import match_from
 
 Span = tuple[int, int, str]
 
@@ -55,24 +56,48 @@ _COMMAND = re.compile(
 _OTHER_COMMANDS = re.compile(
     r"(?<![\w-])(?:(?:curl|wget|http|https)\b[^\n|]{0,300}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,80}:"
     r"|redis-cli\b[^\n|]{0,300}?\s-a[ =]?[\"']?|(?:unzip|zip|sqlcmd|bcp|osql|isql)\b[^\n|]{0,300}?\s-P[ =]?[\"']?"
-    r"|ldap\w{3,10}\b[^\n|]{0,300}?\s-w[ =]?[\"']?|-pass(?:in|out)[ =]pass:"
-    r"|-(?:src|dest)?(?:store|key)pass[ =]|(?:openssl)\b[^\n|]{0,300}?\s-k[ ]|gh\s+secret\s+set\b[^\n|]{0,300}?\s(?:-b|--body)[ =])"
+    r"|ldap\w{3,10}\b[^\n|]{0,300}?\s-w[ =]?[\"']?|-pass(?:in|out)[ =]pass:)"
     rf"(?P<value>(?<=\")[^\"\n]{{1,200}}|(?<=')[^'\n]{{1,200}}|(?:(?![\"']){BARE}))"
 )
 _SECRET_FLAG = re.compile(r"-(?<=[\s\"']-)(?:[puawP]|-(?:proxy-)?user)")
 _LINE = re.compile(
-    r"(?:echo\s{1,3}(?:-n\s{1,3})?[\"']?(?P<echoed>[^\s\"'|$`<>]{4,200})[\"']?\s{0,3}\|\s{0,3}(?:sudo\s{1,3}-\w{0,4}S"
-    r"|\w[\w.-]{0,30}\s[^\n|]{0,200}-stdin\b|[^\n|]{0,100}--with-token\b|passwd\b)"
-    r"|[\"']?[\w.-]{1,40}:(?P<user>[^\s\"'|]{4,200})[\"']?\s{0,3}\|\s{0,3}(?:sudo\s{1,3})?chpasswd"
+    r"(?:(?<![\w-])(?:echo\s{1,3}(?:-n\s{1,3})?[\"']?(?:(?P<echoed>[^\s\"'|$`<>]{4,200})[\"']?\s{0,3}\|\s{0,3}"
+    r"(?:sudo\s{1,3}-\w{0,4}S|\w[\w.-]{0,30}\s[^\n|]{0,200}-stdin\b|[^\n|]{0,100}--with-token\b|passwd\b)"
+    r"|[\w.-]{1,40}:(?P<user>[^\s\"'|]{4,200})[\"']?\s{0,3}\|\s{0,3}(?:sudo\s{1,3})?chpasswd)"
     r"|chpasswd\s{0,3}<<<\s{0,3}[\"']?[\w.-]{1,40}:(?P<here>[^\s\"']{4,200})"
     r"|htpasswd\s{1,3}-\w{0,6}b\w{0,6}\s{1,3}\S{1,200}\s{1,3}\S{1,80}\s{1,3}(?P<htpasswd>[^\s\"']{4,200})"
-    r"|ConvertTo-SecureString\s{1,3}(?:-String\s{1,3})?[\"']?(?P<secure>[^\s\"'$(-][^\s\"']{3,200})[\"']?"
+    r"|ConvertTo-SecureString\s{1,3}(?:-String\s{1,3})?[\"']?(?P<secure>[^\s\"'$(-][^\s\"']{3,200})"
     r"|net\s{1,3}use\s{1,3}(?:\S{1,3}:\s{1,3})?\\\\\S{1,100}\s{1,3}(?P<share>[^\s/\"']{4,200})\s{1,3}/user"
     r"|rclone\s{1,3}obscure\s{1,3}[\"']?(?P<rclone>[^\s\"']{4,200})"
-    r"|(?:sqlplus\b[^\n/]{0,60}?[\s\"']|exp(?:dp)?\s|imp(?:dp)?\s|jdbc:oracle:\w{1,10}:)\w{1,40}/(?P<oracle>[^\s/@\"']{3,100})@"
-    r"|(?:xfreerdp|wfreerdp|mstsc)\b[^\n|]{0,300}?\s/p:(?P<desktop>[^\s\"']{4,200})"
-    r"|(?:smbclient|rpcclient|mount\.cifs|net)\b[^\n|]{0,300}?\s-U\s{0,3}[\"']?[\w.\\-]{1,60}%(?P<samba>[^\s\"']{4,200}))"
+    r"|(?:sqlplus\b[^\n/]{0,60}?[\s\"']|jdbc:oracle:\w{1,10}:)\w{1,40}/(?P<oracle>[^\s/@\"']{3,100})@"
+    r"|(?:[xw]freerdp|mstsc)\b[^\n|]{0,300}?\s/p:(?P<desktop>[^\s\"']{4,200})"
+    r"|(?:smbclient|rpcclient)\b[^\n|]{0,300}?\s-U\s{0,3}[\"']?[\w.\\-]{1,60}%(?P<samba>[^\s\"']{4,200}))"
+    r"|(?<=-)(?:store|key)pass[ =](?P<store>[^\s\"']{4,200})"
+    r"|openssl\b[^\n|]{0,300}?\s-k\s(?P<openssl>[^\s\"']{4,200})"
+    r"|gh\s+secret\s+set\b[^\n|]{0,300}?\s(?:-b|--body)[ =](?P<body>[^\s\"']{4,200}))",
+    re.IGNORECASE,
 )
+_LINE_STARTS = (
+    (("|", "<"), ("echo", "chpasswd")),
+    (
+        ("-",),
+        (
+            "htpasswd",
+            "convertto-securestring",
+            "storepass",
+            "keypass",
+            "openssl",
+            "smbclient",
+            "rpcclient",
+            "gh secret",
+        ),
+    ),
+    (("@",), ("sqlplus", "jdbc:oracle")),
+    (("\\",), ("net use",)),
+    (("/p:",), ("xfreerdp", "wfreerdp", "mstsc")),
+    (("obscure",), ("rclone",)),
+)
+"""Signs of which a line with such a command contains one, and the beginnings of the commands."""
 
 
 def find_in_commands(text: str) -> Iterator[Span]:
@@ -83,25 +108,14 @@ def find_in_commands(text: str) -> Iterator[Span]:
         yield from _argument_lists(text)
 
 
-def find_lines(text: str, lowered: str, marks: Collection[str]) -> Iterator[Span]:
-    """Yield the secrets in commands that need no option.
-
-    `lowered` is the text in lower case, and `marks` are the marks in it.
-    """
-    is_line = (
-        ("|" in text and "echo" in lowered)
-        or ("pass" in marks and ("chpasswd" in lowered or "htpasswd" in lowered))
-        or ("@" in text and ("sqlplus" in lowered or "oracle:" in lowered))
-        or ("\\" in text and "net use" in lowered)
-        or ("-" in text and ("securestring" in lowered or "client" in lowered))
-        or ("/" in text and ("freerdp" in lowered or "mstsc" in lowered))
-        or "rclone" in lowered
-    )
-    if is_line:
-        for match in _LINE.finditer(text):
-            name = match.lastgroup or ""
-            if not is_placeholder(match[name]):
-                yield *match.span(name), "password"
+def find_lines(text: str, lowered: str) -> Iterator[Span]:
+    """Yield the secrets in commands that need no option. `lowered` is the text in lower case."""
+    for signs, starts in _LINE_STARTS:
+        if any(sign in text for sign in signs):
+            for match in match_from(_LINE, starts, text, lowered):
+                name = match.lastgroup or ""
+                if not is_placeholder(match[name]):
+                    yield *match.span(name), "password"
 
 
 def find_flags(text: str) -> set[str]:

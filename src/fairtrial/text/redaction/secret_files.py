@@ -8,55 +8,78 @@ import re
 from collections.abc import Iterator, Set
 
 from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder
+from fairtrial.text.runs import match_from
 
 Span = tuple[int, int, str]
 
-_PGPASS = re.compile(r"(?<![^\s\"'])[\w.*-]{1,100}:(?:54\d\d|\*):[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>[^\s\"']{4,200})")
+_PGPASS = re.compile(r"[\w.*-]{1,100}:(?:54\d\d|\*):[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>[^\s\"']{4,200})")
+_WORD_BEFORE = re.compile(r"[^\s\"']{0,100}")
 _HASH = re.compile(
     r"\$(?:apr1|[1567]|2[abxy]|y|gy|sha1|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,10}|bcrypt-sha256)"
     r"\$[A-Za-z0-9./$=,+-]{16,250}"
 )
 """A hash of a password, as in .htpasswd and /etc/shadow."""
 _BASIC = re.compile(
-    r"(?:\b|_)auth[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?P<value>[A-Za-z0-9+/]{8,400}={0,2})(?![A-Za-z0-9+/=])|"
-    r"(?i:basic)\s{1,3}(?P<basic>[A-Za-z0-9+/]{8,400}={0,2})(?![A-Za-z0-9+/=])"
+    r"auth(?:orization)?[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?:basic\s{1,3})?(?P<value>[A-Za-z0-9+/]{8,400}={0,2})"
+    r"(?![A-Za-z0-9+/=])",
+    re.IGNORECASE,
 )
 """A user's name and password in base64: in .npmrc, in Docker's settings, in a header."""
 _SETTING = re.compile(
-    r"(?:\b(?:requirepass|masterauth|snmp-server[ \t]+community|psk|wpa_passphrase|rocommunity|rwcommunity|tls-auth-key)\b"
-    r"[ \t]{0,3}[ \t=][ \t]{0,3})[\"']?(?P<value>[^\s\"']{5,200})",
+    r"(?:requirepass|masterauth|snmp-server[ \t]{1,3}community|psk|wpa_passphrase|rocommunity|rwcommunity)\b"
+    r"[ \t]{0,3}[ \t=][ \t]{0,3}[\"']?(?P<value>[^\s\"']{5,200})",
     re.IGNORECASE,
 )
+_SETTING_STARTS = ("requirepass", "masterauth", "snmp-server", "psk", "wpa_passphrase", "rocommunity", "rwcommunity")
 _SETTING_MARKS = frozenset({"auth", "pass", "community", "psk"})
-_HEX_KEY = re.compile(r"\b(?:0x)?(?P<value>[0-9a-fA-F]{64})(?=\W{1,3}(?:is\s)?(?:\w{2,4}\s)?private key)")
-_WIREGUARD = re.compile(r"\b(?:PrivateKey|PresharedKey)\s{0,3}=\s{0,3}(?P<value>[A-Za-z0-9+/]{43}=)")
-_JSON_KEY = re.compile(r"\"private_key_id\"\s{0,3}:\s{0,3}\"(?P<value>[0-9a-f]{40})\"")
+_HEX_BEFORE = re.compile(r"(?:\s\w{2,4}){0,2}\W{1,3}(?P<value>[0-9a-f]{64})(?:x0)?(?![0-9a-zA-Z])", re.IGNORECASE)
+"""A key before the words `private key`, backwards: `0x... is my private key`."""
+_WIREGUARD = re.compile(r"(?:PrivateKey|PresharedKey)\s{0,3}=\s{0,3}(?P<value>[A-Za-z0-9+/]{43}=)")
+_JSON_KEY = re.compile(r"private_key_id\"\s{0,3}:\s{0,3}\"(?P<value>[0-9a-f]{40})\"")
 """The number of a key in a service account's file."""
 
 
-def find(text: str, marks: Set[str]) -> Iterator[Span]:
-    """Yield start, end and name of each secret. `marks` are the marks in the text."""
-    if ":54" in text or ":*:" in text:
-        for match in _PGPASS.finditer(text):
-            if not is_placeholder(match["value"]):
-                yield *match.span("value"), "password"
+def find(text: str, lowered: str, marks: Set[str]) -> Iterator[Span]:
+    """Yield start, end and name of each secret. `lowered` is the text in lower case with these marks."""
+    for sign in (":54", ":*:"):
+        yield from _pgpass(text, sign)
     if "$" in text:
         for match in _HASH.finditer(text):
             yield *match.span(), "password hash"
     if "auth" in marks:
-        for match in _BASIC.finditer(text):
-            group = "basic" if match["value"] is None else "value"
-            if _holds_password(match[group]):
-                yield *match.span(group), "password in base64"
+        for match in match_from(_BASIC, ("auth",), text, lowered):
+            if _holds_password(match["value"]):
+                yield *match.span("value"), "password in base64"
     if not marks.isdisjoint(_SETTING_MARKS):
-        for match in _SETTING.finditer(text):
-            if not is_placeholder(match["value"]) and (is_mixed(match["value"]) or "pass" in match[0].lower()):
+        for match in match_from(_SETTING, _SETTING_STARTS, text, lowered):
+            value = match["value"]
+            if not is_placeholder(value) and (is_mixed(value) or "pass" in match[0].lower()):
                 yield *match.span("value"), "setting"
-    if "key" in marks and "private" in text.lower():
-        for match in (*_HEX_KEY.finditer(text), *_JSON_KEY.finditer(text)):
-            yield *match.span("value"), "private key"
-        for match in _WIREGUARD.finditer(text):
-            yield *match.span("value"), "private key"
+    if "key" in marks:
+        yield from _private_keys(text, lowered)
+
+
+def _pgpass(text: str, sign: str) -> Iterator[Span]:
+    place = text.find(sign)
+    while place >= 0:
+        before = _WORD_BEFORE.match(text[max(0, place - 100) : place][::-1])
+        match = _PGPASS.match(text, place - (before.end() if before is not None else 0))
+        if match is not None and not is_placeholder(match["value"]):
+            yield *match.span("value"), "password"
+        place = text.find(sign, place + 1)
+
+
+def _private_keys(text: str, lowered: str) -> Iterator[Span]:
+    place = lowered.find("private key")
+    while place >= 0:
+        match = _HEX_BEFORE.match(text[max(0, place - 100) : place][::-1])
+        if match is not None:
+            yield place - match.end("value"), place - match.start("value"), "private key"
+        place = lowered.find("private key", place + 1)
+    for match in match_from(_WIREGUARD, ("privatekey", "presharedkey"), text, lowered):
+        yield *match.span("value"), "private key"
+    for match in match_from(_JSON_KEY, ("private_key_id",), text, lowered):
+        yield *match.span("value"), "private key"
 
 
 def _holds_password(raw: str) -> bool:

@@ -81,11 +81,11 @@ NOT_A_SECRET = re.compile(
 
 
 _PROSE = re.compile(
-    r"(?:'?s'?)?(?:[.,!?;)]{0,3} {1,2}(?!(?:is|es|was)\b)[a-z(]|[.!?]{1,3}[\s\"'])(?![^\"\n]{0,60}\"\s?:)"
+    r"(?:'?s'?)?(?:[.,!?;)]{0,3} {1,2}(?!(?:is|es|was)\b|\w{1,12}=)[a-z(]|[.!?]{1,3}[\s\"'])(?![^\"\n]{0,60}\"\s?:)"
 )
 """What follows a word in a sentence. After a name of a secret, there would be a sign, a quote or a word such as `is`."""
 _SENTENCE_END = re.compile(r"[\"'][,}\]]")
-_OPTION = re.compile(r"-[\w-]{0,30}\Z")
+_OPTION = re.compile(r"(?:-|setenv\s)[\w-]{0,30}\Z")
 _LONGEST_NAME = 80
 
 

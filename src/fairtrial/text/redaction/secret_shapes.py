@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from fairtrial.text.redaction.secret_names import kind_of_name
+from fairtrial.text.redaction.secret_names import kind_of_name, lower
 from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, is_quoted_secret
+from fairtrial.text.runs import match_from
 
 Span = tuple[int, int, str]
 
@@ -212,7 +213,7 @@ def _is_cell_name(cell: str) -> bool:
 
 def _sql(text: str) -> Iterator[Span]:
     """Yield the new and the old password of statements that change one."""
-    for match in _SQL.finditer(text):
+    for match in match_from(_SQL, ("set", "create", "alter", "identified"), text, lower(text)):
         for group in ("new", "old"):
             start, end = match.span(group)
             if start >= 0 and is_quoted_secret(text[start + 1 : end - 1], password=True):
