@@ -34,7 +34,7 @@ def find_beside(text: str, start: int, end: int) -> Iterator[tuple[int, int, str
     sign = max(text.rfind("=", start, end - _SHORTEST), text.rfind(":", start, end - _SHORTEST))
     for place in (start, sign + 1) if sign >= 0 else (start,):
         name = _name_before(text, place)
-        match = _VALUE.match(text, place, end) if name else None
+        match = _VALUE.match(text, place) if name else None
         if match is not None:
             value = match[0].rstrip(".:")
             owner = owner_under(name, value)
