@@ -63,7 +63,7 @@ def find_signs(text: str) -> list[str]:
     literals = {form.literal for form in _possible_forms(" ".join(words))} if words else ()
     signs = [word[:_SIGN_LENGTH].lower() for literal in literals for word in words if literal in word]
     for place in places:
-        signs += [text[start : start + _SIGN_LENGTH].lower() for start, *_ in named_keys.find_beside(text, *place)]
+        signs += [text[start:end][:_SIGN_LENGTH].lower() for start, end, _ in named_keys.find_beside(text, *place)]
     return signs
 
 
