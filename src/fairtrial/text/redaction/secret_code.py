@@ -52,6 +52,7 @@ _COLUMNS = re.compile(
 )
 _ITEM = re.compile(r"\s*('(?:[^'\n]|'')*'|[^,']*)(?:,|\Z)")
 _LOGIN_STARTS = (
+    "directoryentry",
     "login",
     "log_in",
     "signin",
@@ -93,7 +94,8 @@ def beside(text: str, core: Core) -> tuple[int, int] | None:
             continue
         if before is None:
             before = text[max(0, core.start - 100) : core.start][::-1].lower()
-        if expected.match(before) and _is_secret(match["value"], core):
+        is_attribute = after is _AFTER_NAME[2][0]
+        if expected.match(before) and _is_secret(match["value"], core, is_attribute=is_attribute):
             return match.span("value")
     return None
 
@@ -105,7 +107,9 @@ def find(text: str, lowered: str) -> Iterator[Span]:
     if "(" in text:
         for match in match_from(_LOGIN, _LOGIN_STARTS, text, lowered):
             value = match["value"]
-            if len(value) >= _SHORTEST and " " not in value and is_mixed(value) and not is_placeholder(value):
+            is_object = "redential(" in match[0] or "DirectoryEntry" in match[0]
+            is_long = len(value) >= _SHORTEST and " " not in value
+            if is_long and (is_object or is_mixed(value)) and not is_placeholder(value):
                 yield *match.span("value"), "password"
     if "=" in text:
         for match in match_from(_PARAMETER, _PARAMETER_STARTS, text, lowered):
@@ -114,10 +118,12 @@ def find(text: str, lowered: str) -> Iterator[Span]:
                 yield *match.span("value"), "parameter"
 
 
-def _is_secret(value: str, core: Core) -> bool:
+def _is_secret(value: str, core: Core, *, is_attribute: bool) -> bool:
     if " " in value or not is_quoted_secret(value, password=core.is_password):
         return False
-    return len(value) >= _SHORTEST and (is_mixed(value) or (core.is_password and _SIGN.search(value) is not None))
+    return len(value) >= _SHORTEST and (
+        is_mixed(value) or (is_attribute and core.is_password) or (core.is_password and _SIGN.search(value) is not None)
+    )
 
 
 def _rows(text: str) -> Iterator[Span]:

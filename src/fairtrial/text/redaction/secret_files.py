@@ -15,8 +15,8 @@ Span = tuple[int, int, str]
 _PGPASS = re.compile(r"[\w.*-]{1,100}:(?:54\d\d|\*):[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>[^\s\"']{4,200})")
 _WORD_BEFORE = re.compile(r"[^\s\"']{0,100}")
 _HASH = re.compile(
-    r"\$(?:apr1|[1567]|2[abxy]|y|gy|sha1|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,10}|bcrypt-sha256)"
-    r"\$[A-Za-z0-9./$=,+-]{16,250}"
+    r"\$(?:apr1|[156789]|2[abxy]|y|gy|sha1|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,10}|bcrypt-sha256|krb5\w{2,6})"
+    r"\$[A-Za-z0-9./$=,+@:*-]{16,4000}"
 )
 """A hash of a password, as in .htpasswd and /etc/shadow."""
 _BASIC = re.compile(
@@ -35,6 +35,8 @@ _SETTING_MARKS = frozenset({"auth", "pass", "community", "psk"})
 _HEX_BEFORE = re.compile(r"(?:\s\w{2,4}){0,2}\W{1,3}(?P<value>[0-9a-f]{64})(?:x0)?(?![0-9a-zA-Z])", re.IGNORECASE)
 """A key before the words `private key`, backwards: `0x... is my private key`."""
 _WIREGUARD = re.compile(r"(?:PrivateKey|PresharedKey)\s{0,3}=\s{0,3}(?P<value>[A-Za-z0-9+/]{43}=)")
+_UNSEAL = re.compile(r"unseal(?: key)?(?: \d{1,2})?:?[ \t]{1,3}(?P<value>[A-Za-z0-9+/]{43,44}={0,1})", re.IGNORECASE)
+_SALESFORCE = re.compile(r"00D[A-Za-z0-9]{12,15}!(?P<value>[A-Za-z0-9._]{60,200})")
 _JSON_KEY = re.compile(r"private_key_id\"\s{0,3}:\s{0,3}\"(?P<value>[0-9a-f]{40})\"")
 """The number of a key in a service account's file."""
 
@@ -46,6 +48,9 @@ def find(text: str, lowered: str, marks: Set[str]) -> Iterator[Span]:
     if "$" in text:
         for match in _HASH.finditer(text):
             yield *match.span(), "password hash"
+    if "00D" in text:
+        for match in _SALESFORCE.finditer(text):
+            yield *match.span("value"), "session of salesforce"
     if "auth" in marks:
         for match in match_from(_BASIC, ("auth",), text, lowered):
             if _holds_password(match["value"]):
@@ -55,7 +60,7 @@ def find(text: str, lowered: str, marks: Set[str]) -> Iterator[Span]:
             value = match["value"]
             if not is_placeholder(value) and (is_mixed(value) or "pass" in match[0].lower()):
                 yield *match.span("value"), "setting"
-    if "key" in marks:
+    if "key" in marks or "unseal" in lowered:
         yield from _private_keys(text, lowered)
 
 
@@ -78,6 +83,8 @@ def _private_keys(text: str, lowered: str) -> Iterator[Span]:
         place = lowered.find("private key", place + 1)
     for match in match_from(_WIREGUARD, ("privatekey", "presharedkey"), text, lowered):
         yield *match.span("value"), "private key"
+    for match in match_from(_UNSEAL, ("unseal",), text, lowered):
+        yield *match.span("value"), "unseal key"
     for match in match_from(_JSON_KEY, ("private_key_id",), text, lowered):
         yield *match.span("value"), "private key"
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
 from fairtrial.text.redaction.key_forms import entropy_of
-from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, trim
+from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, trim
 
 Span = tuple[int, int, str]
 
 _QUOTE = r"[\"'`“‘«「『(（*_]{0,3}"
-_VALUE = rf"{_QUOTE}(?P<value>[!#-~]{{6,1000}})"
-_WORDS = r"(?:[ \t]+[^\W\d_][\w'’-]{0,15}){0,5}?"
+_VALUE = rf"{_QUOTE}(?P<value>[!#-~]{{4,1000}})"
+_WORDS = r"(?:[ \t]+[\"'`]?[^\W\d_][\w'’-]{0,15}[\"'`]?){0,5}?"
 _LINK = (
     rf"{_WORDS}[ \t]+(?:is|was|are|be|to|as|equals|becomes|es|será|ser|est|sera|ist|lautet|war|è|é|são|jest|är|er|on|là"
     r"|adalah|это)\b[ \t]*[:=]?"
@@ -79,6 +79,9 @@ _SIGNS = re.compile(r"[A-Za-z0-9][!@#$%^&*?+=][A-Za-z0-9]|[A-Za-z0-9]{3}[!$%^&*#
 _LITERAL = re.compile(r"[a-z]{1,2}'")
 """A text in code with a prefix, for example `b'...'`."""
 _ENDING = ".,!?:;)]}\"'`*_>"
+_QUOTED_WORDS = frozenset(
+    {"string", "text", "null", "none", "true", "false", "strong", "weak", "empty", "invalid", "wrong"}
+)
 _SHORTEST = 6
 _SHORTEST_KEY = 12
 _LEAST_KEY_ENTROPY = 3.2
@@ -135,6 +138,9 @@ def _read_password(match: re.Match[str], raw: str) -> str:
     """Return the password at the start of a text, or an empty string."""
     value = trim(raw.rstrip(_ENDING))
     is_apart = match.re is not _EAST_ASIAN and match.groupdict().get("apart", "") is not None
+    before = match.string[match.start("value") - 1]
+    if not is_apart and before in "\"'`" and raw[len(value) :][:1] in ("", before) and value.isalnum():
+        return "" if is_placeholder(value) or value in _QUOTED_WORDS else value
     is_generated = is_mixed(value) or (not is_apart and _SIGNS.search(value) is not None)
     if not is_generated or len(value) < _SHORTEST or (is_apart and value[0] in "/|=:") or _NO_SECRET.match(value):
         return ""
