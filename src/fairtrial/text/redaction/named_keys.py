@@ -76,7 +76,7 @@ def _name_before(text: str, place: int) -> str:
     if not before or before[-1] not in _SIGNS:
         return ""
     match = _NAME_BACKWARDS.match(before.rstrip(f"{_SIGNS}{_QUOTES}]")[::-1])
-    return match[0][::-1] if match is not None else ""
+    return match[0][::-1].removeprefix("D") if match is not None else ""  # -Dsonar.login=...
 
 
 @cache

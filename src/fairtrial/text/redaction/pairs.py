@@ -91,7 +91,7 @@ def _is_generated(value: str) -> bool:
 
 def _beside(text: str, core: Core) -> tuple[int, int] | None:
     before = text[max(0, core.start - 100) : core.start][::-1]
-    password = core.is_password
+    password = core.is_password or text[core.start : core.end] == "PASS"
     tail = _TAIL.match(text, core.end)
     if _RESOURCE.match(before) or (tail is not None and _ends_prompt(before, tail)):
         return None

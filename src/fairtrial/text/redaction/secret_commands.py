@@ -17,6 +17,9 @@ PASSWORD_COMMANDS = frozenset(
     {
         "sshpass",
         "mysql",
+        "psexec",
+        "PSEXEC",
+        "PsExec",
         "mysqldump",
         "mysqladmin",
         "mysqlsh",
