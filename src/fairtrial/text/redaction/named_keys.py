@@ -22,6 +22,12 @@ _DESCRIBES = re.compile(
     r"|image|model|url|uri|path|file|name|event|issue|ticket|order|user|account|project|number|integrity)s?\Z"
 )
 """The last word of a name that does not name a key."""
+_COMMON = re.compile(
+    r"(?:api|key|keys|token|secret|access|private|public|auth|app|pat|bot|licen[cs]e|client|sdk|rest|server|web|webhook|hook"
+    r"|signing|cred\w*|value|default|io|prod\w*|dev\w*|test|staging|live|my|the|old|new|react|next|vite|export|env|config"
+    r"|admin|service|ingest|write|read|login|password|pass|cloud|ai|x|\d+)\Z"
+)
+"""The words that may stand beside a provider's name in the name of a key. Others name something else."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -65,9 +71,16 @@ def _forms_under(name: str) -> tuple[KeyForm, ...]:
     whole = "".join(words)
     starts = {whole[place : place + _START] for place in accumulate(map(len, words), initial=0)}
     groups = _by_start()
+    found = [form for start in sorted(starts) for form in groups.get(start, ()) if _keyword_of(form) in whole]
     return tuple(
-        form for start in sorted(starts) for form in groups.get(start, ()) if form.keyword.replace("_", "") in whole
+        form
+        for form in found
+        if all(word in _keyword_of(form) or _keyword_of(form) in word or _COMMON.match(word) for word in words)
     )
+
+
+def _keyword_of(form: KeyForm) -> str:
+    return form.keyword.replace("_", "")
 
 
 def _name_before(text: str, place: int) -> str:
@@ -84,5 +97,5 @@ def _by_start() -> dict[str, tuple[KeyForm, ...]]:
     groups: dict[str, list[KeyForm]] = {}
     for form in read_forms():
         if form.keyword:
-            groups.setdefault(form.keyword.replace("_", "")[:_START], []).append(form)
+            groups.setdefault(_keyword_of(form)[:_START], []).append(form)
     return {start: tuple(group) for start, group in groups.items()}

@@ -27,9 +27,11 @@ _PASSWORD = re.compile(
 )
 """The word for a password, and its value after a word such as `is`, a sign, or only a space."""
 _KEY = re.compile(
-    r"(?:(?<![\w-])|(?<=api)|(?<=_)|(?<=-))(?:key|token|secret)\b"
-    rf"(?:(?:{_LINK}|[ \t]{{0,3}}[:=]|)[ \t]{{0,3}})[\"'`“‘(]{{0,2}}(?P<value>[a-z0-9_/+.=~-]{{16,1000}}+)(?![(\[])"
+    r"(?:key|token|secret)\b"
+    rf"(?:(?:{_LINK}|[ \t]{{0,3}}[:=]|)[ \t]{{0,3}}[\"'`“‘(]{{0,2}}(?P<value>[a-z0-9_/+.=~-]{{16,1000}}+)(?![(\[])"
+    r"|[.-](?P<joined>[a-z0-9]{20,1000}+)(?![a-z0-9_.(\[-]))"
 )
+"""A name that ends with `key`, `token` or `secret`, and its value."""
 _EAST_ASIAN_PASSWORDS = "비밀번호|비번|암호|패스워드|パスワード|暗証番号|密码|密碼|口令"
 _EAST_ASIAN_KEYS = (
     "비밀 ?키|인증 ?키|암호 ?키|보안 ?키|접근 ?키|액세스 ?키|api ?키|토큰|시크릿|秘密鍵|認証キー|暗号鍵|apiキー|アクセスキー|シークレット|トークン|密钥|密鑰"
@@ -75,7 +77,7 @@ _NO_SECRET = re.compile(
     re.DOTALL,
 )
 """Words, numbers with units, versions, algorithms, calls, paths and addresses."""
-_SIGNS = re.compile(r"[A-Za-z0-9][!@#$%^&*?+=][A-Za-z0-9]|[A-Za-z0-9]{3}[!$%^&*#]+\Z")
+_SIGNS = re.compile(r"[A-Za-z0-9][!@#$%^&*?+][A-Za-z0-9]|[A-Za-z0-9]{3}[!$%^&*#]+\Z")
 _LITERAL = re.compile(r"[a-z]{1,2}'")
 """A text in code with a prefix, for example `b'...'`."""
 _ENDING = ".,!?:;)]}\"'`*_>"
@@ -128,7 +130,8 @@ def _find_all(text: str, lowered: str, marks: Collection[str]) -> Iterator[tuple
 
 
 def _read(form: _Form, match: re.Match[str], text: str) -> Iterator[Span]:
-    start, end = match.span("value")
+    group = "value" if match["value"] is not None else "joined"
+    start, end = match.span(group)
     value = form.read(match, text[start:end])
     if value:
         yield start, start + len(value), form.detail
