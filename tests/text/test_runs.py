@@ -29,7 +29,7 @@ def test_a_run_is_found_wherever_it_stands(text: str, length: int) -> None:
 def test_every_form_of_key_has_a_long_word(form: KeyForm) -> None:
     """Any text that the pattern of a form matches may hold a key, also in JSON between quotes."""
 
-    @given(st.from_regex(form.pattern, fullmatch=True))
+    @given(st.from_regex(form.form, fullmatch=True))
     @settings(max_examples=2, deadline=None, database=None, derandomize=True)
     def check(key: str) -> None:
         assert list(find_signs(f'{{"note":"{key}"}}'))

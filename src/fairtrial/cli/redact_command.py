@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 100
 """The number of places that --check names. A file of traces may hold millions."""
+_SHOWN_KINDS = 20
+"""The kinds of a group that --measure names because fewer than 97 % of their secrets are found."""
 
 
 @command()
@@ -32,9 +34,22 @@ _SHOWN = 100
 )
 @click.option("--in-place", is_flag=True, help="Replace each file.")
 @click.option("--check", is_flag=True, help="Write nothing, name the places, and exit with 1 if there are any.")
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="Write nothing, plant secrets of all kinds in copies of parts of the files, and print how many are found.",
+)
 @click.option("--people", is_flag=True, help="Remove personal data, too: telephone numbers, cards, addresses, ...")
 @click.option("--emails/--no-emails", default=True, show_default=True, help="Remove e-mail addresses.")
-def redact(files: tuple[str, ...], output: Path | None, in_place: bool, check: bool, people: bool, emails: bool) -> int:
+def redact(
+    files: tuple[str, ...],
+    output: Path | None,
+    in_place: bool,
+    check: bool,
+    measure: bool,
+    people: bool,
+    emails: bool,
+) -> int:
     """Write files without the secrets in them: keys, tokens, passwords and e-mail addresses.
 
     FILE is any text, JSON, JSON lines or trace as text, plain or packed as .gz or .zst, or - for standard input. Lines
@@ -47,6 +62,10 @@ def redact(files: tuple[str, ...], output: Path | None, in_place: bool, check: b
     """  # noqa: D301
     from fairtrial.api.value.redacting import RedactOptions, redact_files
 
+    if measure:
+        if check or in_place or output is not None:
+            raise UsageError("--measure writes nothing; leave out --check, --in-place and --output")
+        return _measure(files, people=people, emails=emails)
     places = _Places(is_printing=check)
     try:
         report = redact_files(
@@ -90,3 +109,19 @@ def _print_counts(report: RedactedFiles, files: tuple[str, ...]) -> None:
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(Counter(report.counts).items()))
     files_text = f" in {report.file_count:,} of {count(len(files), 'file')}" if len(files) > 1 and kinds else ""
     echo(f"found: {kinds or 'nothing'}{files_text}", err=True)
+
+
+def _measure(files: tuple[str, ...], *, people: bool, emails: bool) -> int:
+    """Print which share of the planted secrets of each group is found."""
+    from fairtrial.api.value.redaction_measure import measure_redaction
+
+    for group in measure_redaction(files, people=people, emails=emails):
+        low, high = group.interval
+        verb = "changed" if group.name == "look-alike" else "found"
+        shares = f"{group.found / group.planted:6.1%} [{low:.1%}, {high:.1%}]"
+        echo(f"{group.name:34} {shares} {verb}: {group.found:,} of {group.planted:,}, {count(group.kinds, 'kind')}")
+        for kind in group.low_kinds[:_SHOWN_KINDS]:
+            echo(visible_line(f"    {kind}"))
+        if len(group.low_kinds) > _SHOWN_KINDS:
+            echo(f"    … and {len(group.low_kinds) - _SHOWN_KINDS} more")
+    return exit_codes.OK

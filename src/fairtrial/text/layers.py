@@ -29,7 +29,10 @@ _WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 _NO_ESCAPE = re.compile(r"(?!)")
 """A narrow letter stands in place of its wide letter."""
 _WIDE_STARTS = (b"\xef\xbc", b"\xef\xbd", b"\xe3\x80\x80")
-"""The first bytes of these forms in UTF-8. A search for bytes is far faster than a translation."""
+"""The first bytes of these forms in UTF-8."""
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]+")
+"""Characters without width, which may stand in a key. Emoji hold the joiner."""
+_INVISIBLE_STARTS = (b"\xc2\xad", b"\xe2\x80\x8b", b"\xe2\x80\x8c", b"\xe2\x80\x8d", b"\xe2\x81\xa0", b"\xef\xbb\xbf")
 SHORTEST_BASE64 = 16
 _SHORT = 48
 """The length of runs whose text is remembered."""
@@ -85,11 +88,14 @@ def signs_of_layers(text: str) -> Iterator[str]:
     yield from (sign for sign in "\\%" if sign in text)
     if _may_be_wide(text):
         yield from {sign.lower() for sign in text if ord(sign) in _WIDE}
+    if _holds(text, _INVISIBLE_STARTS):
+        yield from {sign for match in _INVISIBLE.finditer(text) for sign in match[0]}
     yield from (run.raw[:_SHORT].lower() for run in find_base64(text))
 
 
 def decode_layers(text: str) -> Iterator[Layer]:
-    """Yield the text without JSON's escapes, without a URL's escapes, and with narrow letters, if these differ.
+    """Yield the text without JSON's escapes, without a URL's escapes, with narrow letters, and without
+    characters that have no width, if these differ.
 
     For example, `q=%22a%22` gives `q="a"`. Each layer may hold further layers.
     """
@@ -99,6 +105,8 @@ def decode_layers(text: str) -> Iterator[Layer]:
         yield Layer(plain, text, _URL_ESCAPE, _url_sign)
     if _may_be_wide(text) and (narrow := text.translate(_WIDE)) != text:
         yield Layer(narrow, text, _NO_ESCAPE, _json_sign)
+    if _holds(text, _INVISIBLE_STARTS) and (visible := _INVISIBLE.sub("", text)) != text:
+        yield Layer(visible, text, _INVISIBLE, _nothing)
 
 
 def unescape_json(text: str) -> str:
@@ -118,10 +126,19 @@ def unescape_json(text: str) -> str:
 
 
 def _may_be_wide(text: str) -> bool:
+    return _holds(text, _WIDE_STARTS)
+
+
+def _holds(text: str, starts: Sequence[bytes]) -> bool:
+    """Return whether a text in UTF-8 contains some bytes. A search for bytes is far faster than one for characters."""
     if text.isascii():
         return False
     data = text.encode("utf-8", "surrogatepass")
-    return any(start in data for start in _WIDE_STARTS)
+    return any(start in data for start in starts)
+
+
+def _nothing(_: re.Match[str]) -> str:
+    return ""
 
 
 def find_base64(text: str, removed: Sequence[tuple[int, int]] = ()) -> Iterator[Base64Run]:

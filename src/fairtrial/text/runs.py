@@ -1,8 +1,9 @@
-"""Find long character runs in a text. Most texts have no word that is long enough to be a key."""
+"""Find what is rare in a text far faster than a pattern does: long runs of characters, and constants."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 
 
 def long_runs(characters: str, length: int) -> Callable[[str], Iterator[tuple[int, int]]]:
@@ -26,3 +27,18 @@ def long_runs(characters: str, length: int) -> Callable[[str], Iterator[tuple[in
             start = mapped.find(run, end)
 
     return find_runs
+
+
+def match_from(pattern: re.Pattern[str], starts: Iterable[str], text: str, lowered: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern that begin where one of some constants stands.
+
+    `lowered` is the text in lower case, and so are the constants. A search for each of them in turn is far faster than
+    a search for the pattern.
+    """
+    for start in starts:
+        place = lowered.find(start)
+        while place >= 0:
+            match = pattern.match(text, place)
+            if match is not None:
+                yield match
+            place = lowered.find(start, place + 1)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 
+from fairtrial.text.redaction import secret_code
 from fairtrial.text.redaction.secret_names import NOT_A_SECRET, Core, find_cores
 from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, is_quoted_secret, trim
 
@@ -22,7 +23,7 @@ _QUOTED = r"(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){0,400}+)"
 _TAIL = re.compile(
     r"(?P<suffix>[A-Za-z0-9_\-]{0,30})"
     r"(?P<close>\\{0,3}[\"'`]\]?|>|\*{1,2}|`\*{1,2})?"
-    r"(?P<sep>\s{0,3}(?:=>|->|→|:=|[:=：＝](?!=))\*{0,2}\s{0,3}(?:[|>][+-]?[ \t]{0,3}\n\s{1,20})?|%3[Dd]|(?<=>)"
+    r"(?P<sep>(?:\s{0,3}|[ \t]{4,24})(?:=>|->|→|:=|[:=：＝](?!=))\*{0,2}(?:\s{0,3}|[ \t]{4,24})(?:[|>][+-]?[ \t]{0,3}\n\s{1,20})?|%3[Dd]|(?<=>)"
     r"|\s{1,2}(?:is|es|was):?\s|\t{1,3}|\s{1,3}(?=[EN]?[\"'])"
     r"|[은는][:：]?\s{0,2}|[はがを]|[是为為][:：]?\s{0,2})"
     rf"(?:(?:[bBrRuUfF]{{1,2}}|[NEL@$])?(?P<quote>\"{{3}}|'{{3}}|[\"'`]){_QUOTED}(?:(?P=quote)|\Z|(?=[^\n]))"
@@ -59,7 +60,7 @@ _BEARERS = (
 """A word, and the secret pattern after it that begins at the word."""
 
 
-def find(text: str, lowered: str, marks: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+def find(text: str, lowered: str, marks: Collection[str]) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and name of each secret that stands beside a name, without the quotes around it.
 
     `lowered` is the text in lower case, and `marks` are the marks in it.
@@ -75,7 +76,7 @@ def find(text: str, lowered: str, marks: Sequence[str]) -> Iterator[tuple[int, i
     for core in find_cores(lowered, marks):
         if core.start < end_of_previous or NOT_A_SECRET.match(text, core.end):
             continue
-        span = _beside(text, core)
+        span = _beside(text, core) or secret_code.beside(text, core)
         if span is not None:
             end_of_previous = span[1]
             yield *span, core.text
@@ -90,7 +91,7 @@ def _is_generated(value: str) -> bool:
 
 def _beside(text: str, core: Core) -> tuple[int, int] | None:
     before = text[max(0, core.start - 100) : core.start][::-1]
-    password = core.is_password
+    password = core.is_password or text[core.start : core.end] == "PASS"
     tail = _TAIL.match(text, core.end)
     if _RESOURCE.match(before) or (tail is not None and _ends_prompt(before, tail)):
         return None

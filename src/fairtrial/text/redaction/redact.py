@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from functools import cache
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -19,7 +19,16 @@ import msgspec
 from fairtrial.errors import UsageError, lacks_extra
 from fairtrial.records.record import Record
 from fairtrial.text.layers import decode_layers, find_base64
-from fairtrial.text.redaction import pairs, provider_keys, secret_names, secret_shapes
+from fairtrial.text.redaction import (
+    pairs,
+    provider_keys,
+    secret_code,
+    secret_commands,
+    secret_files,
+    secret_names,
+    secret_sentences,
+    secret_shapes,
+)
 from fairtrial.text.redaction.secret_search import LAYERS, Finder, Kind, Search, Span, find_literals, signs_of_addresses
 from fairtrial.text.redaction.secret_values import is_placeholder
 
@@ -165,6 +174,7 @@ _USERINFO = re.compile(
     provider_keys.LEFT + r"[A-Za-z][A-Za-z0-9+.-]{1,30}:\\{0,2}/\\{0,2}/[^\s:/\"'<>\\]{0,100}:([^\s/\"'<>\\]{1,200})@"
 )
 _LONGEST_USERINFO = 340
+_LONGEST_SIGN = 40
 _JWT = re.compile(
     r"eyJ(?<![A-Za-z0-9]eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{2,20000}(?:\.[A-Za-z0-9_-]{0,20000}){1,3}"
 )
@@ -216,12 +226,13 @@ def _is_header(part: str) -> bool:
     return isinstance(header, dict) and "alg" in header
 
 
-def _pairs(text: str, signs: Collection[str]) -> Iterator[Span]:
+def _pairs(text: str, _: Collection[str]) -> Iterator[Span]:
     """Yield the secrets beside their names and in shapes, longer spans first, without overlaps."""
     end = 0
-    spans = list(secret_shapes.find_in_commands(text))
     lowered = secret_names.lower(text)
-    marks = [sign for sign in signs if sign[0] != "-" and sign in lowered]
+    marks = secret_names.find_marks(lowered)
+    spans = [*secret_commands.find_in_commands(text), *_find_apart(text, lowered, marks)]
+    spans += secret_sentences.find(text, lowered, marks)
     if marks:
         spans += secret_shapes.find_named(text, lowered)
         spans += pairs.find(text, lowered, marks)
@@ -231,8 +242,18 @@ def _pairs(text: str, signs: Collection[str]) -> Iterator[Span]:
             end = span[1]
 
 
-def _signs_of_pairs(text: str, lowered: str) -> list[str]:
-    return [*secret_names.find_marks(lowered), *secret_shapes.find_flags(text)]
+def _find_apart(text: str, lowered: str, marks: Set[str]) -> Iterator[Span]:
+    """Yield the secrets whose names stand in no key of an object, so that a whole text shows all of them."""
+    yield from secret_commands.find_lines(text, lowered)
+    yield from secret_files.find(text, lowered, marks)
+    yield from secret_code.find(text, lowered)
+
+
+def _signs_of_pairs(text: str, lowered: str) -> set[str]:
+    marks = secret_names.find_marks(lowered)
+    signs = secret_names.find_signs(lowered, marks) | secret_commands.find_flags(text)
+    signs |= secret_sentences.find_names(text, lowered, marks)
+    return signs | {lowered[start:end][:_LONGEST_SIGN] for start, end, _ in _find_apart(text, lowered, marks)}
 
 
 def _signs_of_connections(text: str, lowered: str) -> list[str]:

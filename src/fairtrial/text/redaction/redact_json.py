@@ -11,7 +11,7 @@ import msgspec
 from fairtrial.records.record import Json
 from fairtrial.text.layers import unescape_json
 from fairtrial.text.pointer import escape
-from fairtrial.text.redaction import secret_shapes
+from fairtrial.text.redaction import named_keys, secret_commands, secret_shapes
 from fairtrial.text.redaction.redact import KINDS_BY_NAME, Redaction, make_finders, redact_with
 from fairtrial.text.redaction.secret_search import Search, may_hold_number
 from fairtrial.text.redaction.secret_values import is_bare_secret, secret_under
@@ -70,7 +70,7 @@ def _read_key(key: str, emails: bool, people: bool) -> _Key:
     return _Key(
         clean,
         redactions,
-        names_secret=secret_shapes.names_secret(key),
+        names_secret=secret_shapes.names_secret(key) or bool(named_keys.forms_under(key)),
         is_name_key=lowered in secret_shapes.NAME_KEYS,
         is_value_key=lowered in secret_shapes.VALUE_KEYS,
     )
@@ -141,7 +141,7 @@ class _Redactor:
         before, item = items[place - 1], items[place]
         if not (self._pairs and isinstance(item, str) and isinstance(before, str)):
             return ""
-        if secret_shapes.secret_after_flag(before, item, items[0]):
+        if secret_commands.secret_after_flag(before, item, items[0]):
             return "password"
         is_pair = len(items) == 2 and secret_shapes.names_secret(before)
         is_header = is_pair and ("cookie" in before.lower() or is_bare_secret(item, password=True))
@@ -195,9 +195,10 @@ def _as_secret(value: Json, clean: Json, name: str) -> Redacted | None:
         return None
     if name.lower() in {"cookie", "set-cookie"}:
         return _without_cookies(str(clean))
-    if not secret_under(name, str(clean)):
-        return None
-    return "[REDACTED:pair]", (Redaction(kind="pair", detail=name),)
+    if secret_under(name, str(clean)):
+        return "[REDACTED:pair]", (Redaction(kind="pair", detail=name),)
+    owner = named_keys.owner_under(name, str(clean))
+    return ("[REDACTED:provider_key]", (Redaction(kind="provider_key", detail=f"{owner} key"),)) if owner else None
 
 
 def _without_cookies(header: str) -> Redacted | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -13,28 +13,56 @@ _PASSWORDS = (
     # A check of the character before a word comes after the word: a pattern whose branches all begin with a character
     # is searched several times faster.
     r"pass(?:word|wd|phrase|code|wort)|pwd(?<![a-z]pwd)|pw(?<![a-z]pw)(?![a-z0-9])|kennwort|mot de passe|senha"
-    "|identified by|비밀번호|비번|암호|패스워드|パスワード|暗証番号|密码|密碼|口令|contraseña"
+    "|identified by|wachtwoord|hasło|şifre|lösenord|mật khẩu|kata sandi|пароль"
+    "|비밀번호|비번|암호|패스워드|パスワード|暗証番号|密码|密碼|口令|contraseña"
 )
 _OTHER_SECRETS = (
     "secret"
     + "".join(
         rf"|{word}[_\- ]?key"
-        for word in ("api", "access", "private", "account", "signing", "encryption", "master", "auth", "shared")
+        for word in (
+            "license",
+            "session",
+            "service",
+            "admin",
+            "storage",
+            "jwt",
+            "cipher",
+            "decryption",
+            "deploy",
+            "api",
+            "access",
+            "private",
+            "account",
+            "signing",
+            "encryption",
+            "master",
+            "auth",
+            "shared",
+            "app",
+            "hmac",
+        )
     )
     + r"|sas[_-]?key|token(?!i[sz])|credential|authorization(?![a-z_-])|pass(?<![a-z]pass)(?![a-z0-9_-])"
-    "|비밀키|인증키|토큰|시크릿|秘密鍵|トークン|シークレット|密钥|密鑰|令牌|clave_secreta|clave secreta"
+    "|비밀키|인증키|api ?키|토큰|시크릿(?: ?키)?|秘密鍵|トークン|シークレット(?:キー)?|apiキー|アクセスキー|密钥|密鑰|金鑰|令牌|权杖|權杖"
+    "|clave_secreta|clave secreta"
 )
 _CORE = re.compile(f"{_PASSWORDS}|{_OTHER_SECRETS}")
 _PASSWORD = re.compile(_PASSWORDS)
 MARKS = (
-    *("pass", "pwd", "pw", "secret", "key", "token", "credential", "bearer", "authorization", "cookie", "kennwort"),
+    *("pass", "pw", "secret", "key", "token", "credential", "bearer", "auth", "cookie", "kennwort"),
     *("mot de passe", "senha", "identified by", "비밀번호", "비번", "암호", "패스워드"),
     *("パスワード", "暗証番号", "密码", "密碼", "口令"),
     *("contrase", "비밀키", "인증키", "토큰", "시크릿", "秘密鍵", "トークン", "シークレット", "密钥", "密鑰", "令牌"),
-    *("clave_secreta", "clave secreta"),
+    *("clave_secreta", "clave secreta", "wachtwoord", "hasło", "şifre", "lösenord", "mật khẩu", "kata sandi", "пароль"),
+    *("api키", "api 키", "apiキー", "アクセスキー", "金鑰", "权杖", "權杖"),
 )
 """Every text in which a pair of name and secret stands contains one of these strings in lower case."""
-_SHORTEST_MARKS = tuple(mark for mark in MARKS if not any(part in mark for part in MARKS if part != mark))
+_CORE_MARKS = frozenset({*MARKS, "clave", "cred"})
+_OTHER_SIGNS = (*("clave", "code", "pin", "otp", "cv", "phrase", "mnemonic", "cred", "psk", "community"),)
+"""What other sentences and files with secrets contain."""
+_ALL_MARKS = (*MARKS, *_OTHER_SIGNS)
+_SHORTEST_MARKS = tuple(mark for mark in _ALL_MARKS if not any(part in mark for part in _ALL_MARKS if part != mark))
 """The marks that do not contain another mark."""
 _ASCII_MARKS = tuple(filter(str.isascii, _SHORTEST_MARKS))
 _OTHER_MARKS = re.compile("|".join(mark for mark in _SHORTEST_MARKS if not mark.isascii()))
@@ -50,6 +78,15 @@ NOT_A_SECRET = re.compile(
     re.IGNORECASE,
 )
 """A name's end that only describes a secret, for example `_type` or `Count`."""
+
+
+_PROSE = re.compile(
+    r"(?:'?s'?)?(?:[.,!?;)]{0,3} {1,2}(?!(?:is|es|was)\b|\w{1,12}=)[a-z(]|[.!?]{1,3}[\s\"'])(?![^\"\n]{0,60}\"\s?:)"
+)
+"""What follows a word in a sentence. After a name of a secret, there would be a sign, a quote or a word such as `is`."""
+_SENTENCE_END = re.compile(r"[\"'][,}\]]")
+_OPTION = re.compile(r"(?:-|setenv\s)[\w-]{0,30}\Z")
+_LONGEST_NAME = 80
 
 
 class Core(NamedTuple):
@@ -77,7 +114,7 @@ def _parts_around(lowered: str, marks: Iterable[str]) -> Iterator[tuple[int, int
     A search for constants is faster than the core pattern.
     """
     places: list[int] = []
-    for mark in marks:
+    for mark in _CORE_MARKS.intersection(marks):
         place = lowered.find(mark)
         while place >= 0:
             places.append(place)
@@ -98,14 +135,44 @@ def lower(text: str) -> str:
     return text.lower() if text.isascii() else text.replace("İ", "I").lower()
 
 
-def find_marks(lowered: str) -> list[str]:
-    """Return the marks in a text. Without any, it cannot hold a pair. The text is that of `lower`.
+def find_signs(lowered: str, marks: Collection[str]) -> set[str]:
+    """Return the words in a text beside which a secret may stand. In most sentences with such a word, none can.
+
+    The text is that of `lower`, and `marks` are the marks in it.
+    """
+    signs = {mark for mark in ("cookie", "bearer", "auth") if mark in marks}
+    signs = {
+        "authorization" if sign == "auth" else sign for sign in signs if sign != "auth" or "authorization" in lowered
+    }
+    has_rows = "|" in lowered or "login" in lowered or "set password" in lowered or "identified" in lowered
+    for core in find_cores(lowered, marks):
+        if core.text not in signs and (has_rows or not _is_in_sentence(lowered, core)):
+            signs.add(core.text)
+    return signs
+
+
+def _is_in_sentence(lowered: str, core: Core) -> bool:
+    """Return whether a word is one of a sentence: no sign, quote or option shows that its secret follows."""
+    if _OPTION.search(lowered, max(0, core.start - _LONGEST_NAME), core.start):
+        return False
+    if _PROSE.match(lowered, core.end):
+        return True
+    if _SENTENCE_END.match(lowered, core.end):
+        before = lowered[max(0, core.start - _LONGEST_NAME) : core.start]
+        return len(before) == _LONGEST_NAME and '"' not in before and "'" not in before
+    return False
+
+
+def find_marks(lowered: str) -> set[str]:
+    """Return the marks in a text. Without any, no secret stands beside a name in it. The text is that of `lower`.
 
     Searching for each string of common letters in turn is 20 times faster than a pattern. For strings that begin with
     a rare letter, a pattern is 4 times faster.
     """
-    marks = [mark for mark in _ASCII_MARKS if mark in lowered]
-    return marks if lowered.isascii() else [*marks, *{match[0] for match in _OTHER_MARKS.finditer(lowered)}]
+    marks = {mark for mark in _ASCII_MARKS if mark in lowered}
+    if not lowered.isascii():
+        marks.update(match[0] for match in _OTHER_MARKS.finditer(lowered))
+    return marks
 
 
 @lru_cache(maxsize=4096)

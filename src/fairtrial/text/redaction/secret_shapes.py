@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from fairtrial.text.redaction.pairs import BARE
-from fairtrial.text.redaction.secret_names import kind_of_name
+from fairtrial.text.redaction.secret_names import kind_of_name, lower
 from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, is_quoted_secret
+from fairtrial.text.runs import match_from
 
 Span = tuple[int, int, str]
 
-NAME_KEYS = frozenset({"name", "key", "header", "field", "variable", "env", "parameter", "param", "label", "k"})
+NAME_KEYS = frozenset(
+    {"name", "key", "header", "field", "variable", "env", "parameter", "param", "label", "k"}
+    | {"selector", "locator", "element", "placeholder"}
+)
 VALUE_KEYS = frozenset(
     {
         "value",
@@ -32,40 +35,19 @@ VALUE_KEYS = frozenset(
 )
 """The object keys under which a variable's name and value stand, in lower case."""
 ATTRIBUTES = frozenset({"path", "expires", "max-age", "domain", "samesite", "priority", "version"})
-PASSWORD_COMMANDS = frozenset(
-    {
-        "sshpass",
-        "mysql",
-        "mysqldump",
-        "mysqladmin",
-        "mariadb",
-        "docker",
-        "podman",
-        "helm",
-        "az",
-        "cf",
-        "mongo",
-        "mongosh",
-    }
-    | {"7z", "htpasswd", "expect", "mongodump", "mongorestore", "influx", "buildah", "skopeo", "crane", "oc"}
-)
-"""The commands whose option -p is a password. Those of `docker run` are ports, which are never taken."""
 
-_STRING = r"(?:\"(?:\\.|[^\"\\\n]){0,400}\"|'(?:\\.|[^'\\\n]){0,400}')"
-_OBJECT = re.compile(
-    rf"\{{(?>[^{{}}\"']{{1,400}}|{_STRING}|\{{(?>[^{{}}\"']{{1,400}}|{_STRING}){{0,40}}\}}){{0,60}}\}}"
-)
-_MEMBER = re.compile(rf"[\"']([\w.-]{{1,40}})[\"']\s*:\s*({_STRING})")
+STRING = r"(?:\"(?:\\.|[^\"\\\n]){0,400}\"|'(?:\\.|[^'\\\n]){0,400}')"
+_OBJECT = re.compile(rf"\{{(?>[^{{}}\"']{{1,400}}|{STRING}|\{{(?>[^{{}}\"']{{1,400}}|{STRING}){{0,40}}\}}){{0,60}}\}}")
+_MEMBER = re.compile(rf"[\"']([\w.-]{{1,40}})[\"']\s*:\s*({STRING})")
 _OPENING = re.compile(r":\s*([{\[])")
 _DEEPEST = 4
 """So many objects or lists under telling names may be inside each other, so that hostile text takes linear time."""
-_ITEMS = re.compile(_STRING)
-_TOKEN = re.compile(rf"{_STRING}|[{{}}\[\]]")
+_ITEMS = re.compile(STRING)
+_TOKEN = re.compile(rf"{STRING}|[{{}}\[\]]")
 _YAML = re.compile(
     r"^[ \t-]*(?:name|key):[ \t]*[\"']?(?P<name>[\w.-]{1,60})[\"']?[ \t]*\n[ \t]*value:[ \t]*(?P<value>[^\n]{1,400})",
     re.MULTILINE,
 )
-_FLAGGED = re.compile(rf"[\"'](--?[\w-]{{1,40}})[\"']\s*,\s*({_STRING})")
 _ROW = re.compile(r"^[^\n|]{0,400}\|([^\n]*)\|[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"[\s|:-]+$")
 _COOKIE = re.compile(
@@ -83,16 +65,6 @@ _SQL = re.compile(
     re.IGNORECASE,
 )
 _NETRC = re.compile(r"\blogin\s+\S{1,100}\s+(?:password|passwd)\s+(?P<value>\S{1,200})")
-_COMMAND = re.compile(
-    rf"(?<![\w-])(?P<command>{'|'.join(sorted(PASSWORD_COMMANDS))})\b[^\n|;&]{{0,300}}?\s-p[ =]?"
-    rf"(?P<value>{_STRING}|{BARE})"
-)
-_OTHER_COMMANDS = re.compile(
-    r"(?<![\w-])(?:(?:curl|wget|http|https)\b[^\n|]{0,300}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,80}:"
-    r"|redis-cli\b[^\n|]{0,300}?\s-a[ =]?[\"']?|(?:unzip|zip)\b[^\n|]{0,300}?\s-P[ =]?[\"']?"
-    r"|ldap\w{3,10}\b[^\n|]{0,300}?\s-w[ =]?[\"']?|-pass(?:in|out)[ =]pass:)"
-    rf"(?P<value>(?<=\")[^\"\n]{{1,200}}|(?<=')[^'\n]{{1,200}}|(?:(?![\"']){BARE}))"
-)
 
 
 def find_named(text: str, lowered: str) -> Iterator[Span]:
@@ -105,32 +77,9 @@ def find_named(text: str, lowered: str) -> Iterator[Span]:
             yield from finder(text)
 
 
-def find_in_commands(text: str) -> Iterator[Span]:
-    """Yield start, end and name of each secret in a command line or an argument list, without the quotes around it."""
-    if " -" in text:
-        yield from _commands(text)
-    if '"-' in text or "'-" in text:
-        yield from _argument_lists(text)
-
-
-def find_flags(text: str) -> set[str]:
-    """Return the options after which secrets in a command line or an argument list stand, in lower case."""
-    return {match[0].lower() for match in _SECRET_FLAG.finditer(text)} if "-" in text else set()
-
-
 def names_secret(name: str) -> bool:
     """Return whether a name announces a secret or cookies, for example `DB_PASSWORD` or `Set-Cookie`."""
     return len(name) <= 80 and (kind_of_name(name) is not None or name.lower() in {"cookie", "set-cookie"})
-
-
-def secret_after_flag(flag: object, value: object, command: object) -> bool:
-    """Return whether an argument is secret, given the argument before it and the first argument."""
-    if not isinstance(flag, str) or not isinstance(value, str) or not flag.startswith("-"):
-        return False
-    if flag == "-p":
-        return str(command).rsplit("/", 1)[-1] in PASSWORD_COMMANDS and _is_short_flag_secret(value)
-    kind = kind_of_name(flag) if len(flag) <= 40 and "=" not in flag else None
-    return kind is not None and is_quoted_secret(value, password=kind == "password") and not value.startswith("--")
 
 
 def find_cookies(text: str, start: int = 0) -> Iterator[Span]:
@@ -264,7 +213,7 @@ def _is_cell_name(cell: str) -> bool:
 
 def _sql(text: str) -> Iterator[Span]:
     """Yield the new and the old password of statements that change one."""
-    for match in _SQL.finditer(text):
+    for match in match_from(_SQL, ("set", "create", "alter", "identified"), text, lower(text)):
         for group in ("new", "old"):
             start, end = match.span(group)
             if start >= 0 and is_quoted_secret(text[start + 1 : end - 1], password=True):
@@ -277,35 +226,6 @@ def _netrc(text: str) -> Iterator[Span]:
             yield *match.span("value"), "password"
 
 
-def _commands(text: str) -> Iterator[Span]:
-    if " -p" in text:
-        for match in _COMMAND.finditer(text):
-            start, end = match.span("value")
-            value = match["value"]
-            if value[0] in "\"'":
-                start, end, value = start + 1, end - 1, value[1:-1]
-            if _is_short_flag_secret(value):
-                yield start, end, f"{match['command']} -p"
-    for match in _OTHER_COMMANDS.finditer(text):
-        if not is_placeholder(match["value"]) and len(match["value"]) >= 4:
-            yield *match.span("value"), "password"
-
-
-def _is_short_flag_secret(value: str) -> bool:
-    """Return whether the value of -p is a password, and not a port such as `8080:80`."""
-    return len(value) >= 4 and not re.fullmatch(r"[\d.:/-]+(?:tcp|udp)?", value) and not is_placeholder(value)
-
-
-def _argument_lists(text: str) -> Iterator[Span]:
-    for match in _FLAGGED.finditer(text):
-        before = text[max(0, match.start() - 200) : match.start()].rpartition("[")[2]
-        command = before.partition(",")[0].strip(" \"'")
-        value = match[2][1:-1]
-        if secret_after_flag(match[1], value, command):
-            yield match.start(2) + 1, match.end(2) - 1, match[1]
-
-
-_SECRET_FLAG = re.compile(r"-(?<=[\s\"']-)(?:[puawP]|-(?:proxy-)?user)")
 _NAMED_SHAPES: tuple[tuple[str, Callable[[str], Iterator[Span]]], ...] = (
     ("cookie", _cookies),
     ("{", _objects),

@@ -1,0 +1,101 @@
+"""Find keys that only the name of their provider shows: `DATADOG = 4f3c...`, `"heroku": "0f8b..."`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from itertools import accumulate
+
+from fairtrial.text.redaction.key_forms import KeyForm, entropy_of, read_forms
+from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder
+
+_LEAST_ENTROPY = 2.5
+_START = 3
+"""So many letters at the start of a word in a name show which providers the name may contain."""
+_SHORTEST = 16
+_VALUE = re.compile(r"[A-Za-z0-9+/=_.~!:-]{16,1200}")
+_NAME_BACKWARDS = re.compile(r"[\w.-]{2,60}[A-Za-z]")
+_LONGEST_BEFORE = 80
+_DESCRIBES = re.compile(
+    r"(?:sha\d*|hash|digest|commit|revision|rev|version|checksum|etag|md5|id|ids|ref|run|build|trace|span|request|session"
+    r"|image|model|url|uri|path|file|name|event|issue|ticket|order|user|account|project|number|integrity)s?\Z"
+)
+"""The last word of a name that does not name a key."""
+_COMMON = re.compile(
+    r"(?:api|key|keys|token|secret|access|private|public|auth|app|pat|bot|licen[cs]e|client|sdk|rest|server|web|webhook|hook"
+    r"|signing|cred\w*|value|default|io|prod\w*|dev\w*|test|staging|live|my|the|old|new|react|next|vite|export|env|config"
+    r"|admin|service|ingest|write|read|login|password|pass|cloud|ai|x|\d+)\Z"
+)
+"""The words that may stand beside a provider's name in the name of a key. Others name something else."""
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+_SIGNS = "=:,|>"
+_QUOTES = "\"'`( \t"
+
+
+def find_beside(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    """Yield the key in a long word, if the name of a provider stands before it. A name may be part of the word."""
+    sign = max(text.rfind("=", start, end - _SHORTEST), text.rfind(":", start, end - _SHORTEST))
+    for place in (start, sign + 1) if sign >= 0 else (start,):
+        name = _name_before(text, place)
+        match = _VALUE.match(text, place) if name else None
+        if match is not None:
+            value = match[0].rstrip(".:")
+            owner = owner_under(name, value)
+            if owner:
+                yield place, place + len(value), f"{owner} key"
+                return
+
+
+def owner_under(name: str, value: str) -> str:
+    """Return the provider that a name contains, if the value has the form of its keys, or an empty string."""
+    for form in forms_under(name):
+        is_key = re.fullmatch(form.form, value) and is_mixed(value) and not is_placeholder(value)
+        if is_key and entropy_of(value) >= max(form.entropy, _LEAST_ENTROPY):
+            return form.owner
+    return ""
+
+
+def forms_under(name: str) -> tuple[KeyForm, ...]:
+    """Return the forms of the providers that a name contains. A long text is no name."""
+    return _forms_under(name) if len(name) <= _LONGEST_BEFORE else ()
+
+
+@lru_cache(maxsize=512)
+def _forms_under(name: str) -> tuple[KeyForm, ...]:
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words or _DESCRIBES.match(words[-1]):
+        return ()
+    whole = "".join(words)
+    starts = {whole[place : place + _START] for place in accumulate(map(len, words), initial=0)}
+    groups = _by_start()
+    found = [form for start in sorted(starts) for form in groups.get(start, ()) if _keyword_of(form) in whole]
+    return tuple(
+        form
+        for form in found
+        if all(word in _keyword_of(form) or _keyword_of(form) in word or _COMMON.match(word) for word in words)
+    )
+
+
+def _keyword_of(form: KeyForm) -> str:
+    return form.keyword.replace("_", "")
+
+
+def _name_before(text: str, place: int) -> str:
+    """Return the name before a place with a sign such as `=` between them, or an empty string."""
+    before = text[max(0, place - _LONGEST_BEFORE) : place].rstrip(_QUOTES)
+    if not before or before[-1] not in _SIGNS:
+        return ""
+    match = _NAME_BACKWARDS.match(before.rstrip(f"{_SIGNS}{_QUOTES}]")[::-1])
+    return match[0][::-1].removeprefix("D") if match is not None else ""  # -Dsonar.login=...
+
+
+@cache
+def _by_start() -> dict[str, tuple[KeyForm, ...]]:
+    groups: dict[str, list[KeyForm]] = {}
+    for form in read_forms():
+        if form.keyword:
+            groups.setdefault(_keyword_of(form)[:_START], []).append(form)
+    return {start: tuple(group) for start, group in groups.items()}

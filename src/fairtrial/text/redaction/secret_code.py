@@ -1,0 +1,144 @@
+"""Find secrets in code and markup near their names: arguments of calls, attributes of tags, defaults, rows of SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fairtrial.text.redaction.key_forms import entropy_of
+from fairtrial.text.redaction.secret_names import Core
+from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder, is_quoted_secret
+from fairtrial.text.runs import match_from
+
+Span = tuple[int, int, str]
+
+_QUOTED = r"[\"'`](?P<value>[^\"'`\n]{4,400})[\"'`]"
+_AFTER_NAME = (
+    # cfg.set("db.password", "..."), getByLabel("Password").fill("...")
+    (
+        re.compile(r"[\w .#\]*:-]{0,30}[\"'`]\s{0,3}(?:,|\)\s{0,3}\.\s{0,3}\w{1,24}\()\s{0,20}" + _QUOTED),
+        re.compile(r"[\w .\#:@*=\[-]{0,40}[\"'`][rbuf]{0,2}\s{0,3}\("),
+    ),
+    # setPassword("..."), .password("...")
+    (
+        re.compile(r"\w{0,20}\(\s{0,3}" + _QUOTED),
+        re.compile(r"\w{0,20}(?<!teg)(?<!dnif)(?<!hctef)(?<!daer)(?<!daol)(?<!yfirev)(?<!kcehc)(?<!hsah)(?!\w)"),
+    ),
+    # <add key="Password" value="..."/>, <input type=password value="...">
+    (
+        re.compile(r"[^<>\n]{0,200}?\svalue\s?=\s?[\"'](?P<value>[^\"'<>\n]{4,400})[\"']", re.IGNORECASE),
+        re.compile(r"[^<>\n]{0,100}<"),
+    ),
+    # variable "db_password" { default = "..." }
+    (
+        re.compile(r"[\w-]{0,20}[\"']?\s{0,3}\{[^{}]{0,300}?\bdefault\s{0,10}=\s{0,3}" + _QUOTED),
+        re.compile(r"[\w-]{0,40}[\"']\s{1,3}elbairav"),
+    ),
+    # username admin password 0 ..., enable secret 5 ...
+    (
+        re.compile(r"[ \t]{1,2}\d{1,2}[ \t]{1,2}(?P<value>[^\s\"']{4,200})"),
+        re.compile(r"[ \t]{1,3}(?:\S{1,40}[ \t]{1,3}emanresu|elbane)\b"),
+    ),
+    # setenv DB_PASSWORD ...
+    (
+        re.compile(r"\w{0,30}[ \t]{1,3}[\"']?(?P<value>[^\s\"']{4,400})"),
+        re.compile(r"\w{0,40}[ \t]{1,3}vnetes\b"),
+    ),
+)
+"""What stands after a name of a secret and holds its value, and the text before the name, backwards."""
+_COLUMNS = re.compile(
+    r"\(([^()]{1,400})\)\s{0,5}values\s{0,5}\(((?:'(?:[^'\n]|''){0,400}'|[^()'\n]{1,40}|\([^()\n]{0,40}\)){1,40})\)",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"\s*('(?:[^'\n]|'')*'|[^,']*)(?:,|\Z)")
+_LOGIN_STARTS = (
+    "directoryentry",
+    "login",
+    "log_in",
+    "signin",
+    "sign_in",
+    "auth",
+    "cred",
+    "getconnection",
+    "get_connection",
+    "connect",
+    "userpass",
+)
+_LOGIN = re.compile(
+    r"\w{4,24}\s?=?\s?\(\s{0,3}(?:[\w.+/:-]{1,60}\s{0,3},\s{0,3}){0,2}[\"'`][^\"'`\n]{1,80}[\"'`]\s{0,3},\s{0,3}"
+    + _QUOTED
+    + r"\s{0,3}\)"
+)
+"""A user's name and a password in a call: `login("admin", "...")`, `auth=("admin", "...")`."""
+_PARAMETER_STARTS = (
+    *("key=", "code=", "sig=", "signature=", "auth=", "session=", "ticket=", "hmac=", "otp=", "jwt=", "sid="),
+    *("sessionid=", "session_id=", "sessid="),
+)
+_PARAMETER = re.compile(
+    r"(?:(?<=[?&;#])(?:key|code|sig|signature|auth|session|ticket|hmac|otp|jwt)|(?<![a-z])(?:sessionid|session_id|sid)"
+    r"|(?<=php)sessid|(?<=j)sessionid)=(?P<value>[A-Za-z0-9%+/_.~-]{16,1000}={0,2})",
+    re.IGNORECASE,
+)
+"""A parameter of a URL or a cookie that holds a secret."""
+_LEAST_ENTROPY = 3.3
+_SHORTEST = 6
+_SIGN = re.compile(r"[^\w\s.:/,;=()<>-]")
+
+
+def beside(text: str, core: Core) -> tuple[int, int] | None:
+    """Return the span of the secret that code puts after its name, or None."""
+    before: str | None = None
+    for after, expected in _AFTER_NAME:
+        match = after.match(text, core.end)
+        if match is None:
+            continue
+        if before is None:
+            before = text[max(0, core.start - 100) : core.start][::-1].lower()
+        is_attribute = after is _AFTER_NAME[2][0]
+        if expected.match(before) and _is_secret(match["value"], core, is_attribute=is_attribute):
+            return match.span("value")
+    return None
+
+
+def find(text: str, lowered: str) -> Iterator[Span]:
+    """Yield the secrets in calls, rows of SQL and URLs. `lowered` is the text in lower case."""
+    if "values" in lowered and "(" in text:
+        yield from _rows(text)
+    if "(" in text:
+        for match in match_from(_LOGIN, _LOGIN_STARTS, text, lowered):
+            value = match["value"]
+            is_object = "redential(" in match[0] or "DirectoryEntry" in match[0]
+            is_long = len(value) >= _SHORTEST and " " not in value
+            if is_long and (is_object or is_mixed(value)) and not is_placeholder(value):
+                yield *match.span("value"), "password"
+    if "=" in text:
+        for match in match_from(_PARAMETER, _PARAMETER_STARTS, text, lowered):
+            value = match["value"]
+            if is_mixed(value) and entropy_of(value) >= _LEAST_ENTROPY and not is_placeholder(value):
+                yield *match.span("value"), "parameter"
+
+
+def _is_secret(value: str, core: Core, *, is_attribute: bool) -> bool:
+    if " " in value or not is_quoted_secret(value, password=core.is_password):
+        return False
+    return len(value) >= _SHORTEST and (
+        is_mixed(value) or (is_attribute and core.is_password) or (core.is_password and _SIGN.search(value) is not None)
+    )
+
+
+def _rows(text: str) -> Iterator[Span]:
+    """Yield the values of columns such as `password` in SQL that inserts a row."""
+    from fairtrial.text.redaction.secret_names import kind_of_name
+
+    for match in _COLUMNS.finditer(text):
+        names = [name.strip(' `"[]\n\t') for name in match[1].split(",")]
+        place = match.start(2)
+        for name in names:
+            item = _ITEM.match(text, place, match.end(2))
+            if item is None:
+                break
+            place = item.end()
+            value = item[1].strip()
+            kind = kind_of_name(name) if len(name) <= 60 and value[:1] == "'" else None
+            if kind is not None and is_quoted_secret(value[1:-1], password=kind == "password"):
+                yield item.start(1) + 1, item.start(1) + len(value) - 1, name

@@ -1,0 +1,101 @@
+"""Find secrets in files that have their own form: .pgpass, .npmrc, the passwords of Docker, Redis, routers and users."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Set
+
+from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder
+from fairtrial.text.runs import match_from
+
+Span = tuple[int, int, str]
+
+_PGPASS = re.compile(r"[\w.*-]{1,100}:(?:54\d\d|\*):[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>[^\s\"']{4,200})")
+_WORD_BEFORE = re.compile(r"[^\s\"']{0,100}")
+_HASH = re.compile(
+    r"\$(?:apr1|[156789]|2[abxy]|y|gy|sha1|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,10}|bcrypt-sha256|krb5\w{2,6})"
+    r"\$[A-Za-z0-9./$=,+@:*-]{16,4000}"
+)
+"""A hash of a password, as in .htpasswd and /etc/shadow."""
+_BASIC = re.compile(
+    r"auth(?:orization)?[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?:basic\s{1,3})?(?P<value>[A-Za-z0-9+/]{8,400}={0,2})"
+    r"(?![A-Za-z0-9+/=])",
+    re.IGNORECASE,
+)
+"""A user's name and password in base64: in .npmrc, in Docker's settings, in a header."""
+_SETTING = re.compile(
+    r"(?:requirepass|masterauth|snmp-server[ \t]{1,3}community|psk|wpa_passphrase|rocommunity|rwcommunity)\b"
+    r"[ \t]{0,3}[ \t=][ \t]{0,3}[\"']?(?P<value>[^\s\"']{5,200})",
+    re.IGNORECASE,
+)
+_SETTING_STARTS = ("requirepass", "masterauth", "snmp-server", "psk", "wpa_passphrase", "rocommunity", "rwcommunity")
+_SETTING_MARKS = frozenset({"auth", "pass", "community", "psk"})
+_HEX_BEFORE = re.compile(r"(?:\s\w{2,4}){0,2}\W{1,3}(?P<value>[0-9a-f]{64})(?:x0)?(?![0-9a-zA-Z])", re.IGNORECASE)
+"""A key before the words `private key`, backwards: `0x... is my private key`."""
+_WIREGUARD = re.compile(r"(?:PrivateKey|PresharedKey)\s{0,3}=\s{0,3}(?P<value>[A-Za-z0-9+/]{43}=)")
+_UNSEAL = re.compile(r"unseal(?: key)?(?: \d{1,2})?:?[ \t]{1,3}(?P<value>[A-Za-z0-9+/]{43,44}={0,1})", re.IGNORECASE)
+_SALESFORCE = re.compile(r"00D[A-Za-z0-9]{12,15}!(?P<value>[A-Za-z0-9._]{60,200})")
+_JSON_KEY = re.compile(r"private_key_id\"\s{0,3}:\s{0,3}\"(?P<value>[0-9a-f]{40})\"")
+"""The number of a key in a service account's file."""
+
+
+def find(text: str, lowered: str, marks: Set[str]) -> Iterator[Span]:
+    """Yield start, end and name of each secret. `lowered` is the text in lower case with these marks."""
+    for sign in (":54", ":*:"):
+        yield from _pgpass(text, sign)
+    if "$" in text:
+        for match in _HASH.finditer(text):
+            yield *match.span(), "password hash"
+    if "00D" in text:
+        for match in _SALESFORCE.finditer(text):
+            yield *match.span("value"), "session of salesforce"
+    if "auth" in marks:
+        for match in match_from(_BASIC, ("auth",), text, lowered):
+            if _holds_password(match["value"]):
+                yield *match.span("value"), "password in base64"
+    if not marks.isdisjoint(_SETTING_MARKS):
+        for match in match_from(_SETTING, _SETTING_STARTS, text, lowered):
+            value = match["value"]
+            if not is_placeholder(value) and (is_mixed(value) or "pass" in match[0].lower()):
+                yield *match.span("value"), "setting"
+    if "key" in marks or "unseal" in lowered:
+        yield from _private_keys(text, lowered)
+
+
+def _pgpass(text: str, sign: str) -> Iterator[Span]:
+    place = text.find(sign)
+    while place >= 0:
+        before = _WORD_BEFORE.match(text[max(0, place - 100) : place][::-1])
+        match = _PGPASS.match(text, place - (before.end() if before is not None else 0))
+        if match is not None and not is_placeholder(match["value"]):
+            yield *match.span("value"), "password"
+        place = text.find(sign, place + 1)
+
+
+def _private_keys(text: str, lowered: str) -> Iterator[Span]:
+    place = lowered.find("private key")
+    while place >= 0:
+        match = _HEX_BEFORE.match(text[max(0, place - 100) : place][::-1])
+        if match is not None:
+            yield place - match.end("value"), place - match.start("value"), "private key"
+        place = lowered.find("private key", place + 1)
+    for match in match_from(_WIREGUARD, ("privatekey", "presharedkey"), text, lowered):
+        yield *match.span("value"), "private key"
+    for match in match_from(_UNSEAL, ("unseal",), text, lowered):
+        yield *match.span("value"), "unseal key"
+    for match in match_from(_JSON_KEY, ("private_key_id",), text, lowered):
+        yield *match.span("value"), "private key"
+
+
+def _holds_password(raw: str) -> bool:
+    """Return whether base64 holds a user's name, a colon and a password."""
+    try:
+        text = base64.b64decode(raw + "=" * (-len(raw) % 4)).decode()
+    except (binascii.Error, ValueError):
+        return False
+    name, sign, password = text.partition(":")
+    return (
+        bool(sign) and len(password) >= 4 and text.isprintable() and not is_placeholder(password) and len(name) <= 200
+    )
