@@ -71,7 +71,13 @@ COMMAND_GROUPS = {
 COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
 _OTHER_NAMES = {"eval": "run", "evaluate": "run", "test": "run", "list": "runs", "diff": "compare", "report": "show"}
 """The names of commands in other tools, and what they are called here."""
-_FOLDERS = {"bisect": "series.", "history": "series.", "watch": "series."}
+_FOLDERS = {
+    "bisect": "series.",
+    "demo": "starting.",
+    "history": "series.",
+    "init": "starting.",
+    "watch": "series.",
+}
 """The folders of commands that have one."""
 _PATIENCE = 5.0
 """The time in seconds that the process may take to end after its work is done."""

@@ -9,7 +9,7 @@ from fairtrial.api.project_files import find_project
 from fairtrial.errors import UsageError
 from fairtrial.loading.skill_folders import EVALS, find_skill, read_skill_at
 
-_PACKAGE = Path(__file__).parent.parent
+_PACKAGE = Path(__file__).parents[2]
 EXAMPLES = _PACKAGE / "examples"
 """The folder of the example: an agent, its eval set, its config, and reasoning traces."""
 _STARTER = _PACKAGE / "starter"
