@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from commands import enter, fairtrial
-from fairtrial import api
+from fairtrial import api, formats
+
+SAMPLES = Path(formats.__file__).parent / "samples"
 
 
 def test_demo_runs_the_example_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,3 +62,41 @@ def test_init_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_the_example_is_found_from_anywhere() -> None:
     """It is part of the package."""
     assert {file.name for file in api.EXAMPLES.iterdir()} >= {"agent.py", "shop.evalset.json", "test_config.json"}
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(SAMPLES.iterdir()) if path.stem != "gemini-cli"])
+def test_an_example_of_a_tool_passes_with_the_command_that_init_names(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sample and the eval set lie in one folder."""
+    enter(tmp_path, monkeypatch)
+    done = fairtrial("init", "--example", name)
+    assert done.code == 0, done.err
+    command = done.out.splitlines()[-1].removeprefix("next: fairtrial ")
+    ran = fairtrial(*command.split())
+    assert (ran.code, f"traces/{name}." in command) == (0, True), ran.out
+
+
+def test_two_examples_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Formats of one name are told apart by the end of their file."""
+    enter(tmp_path, monkeypatch)
+    for name in ("gemini-cli.json", "gemini-cli.jsonl"):
+        assert fairtrial("init", "--example", name).code == 0
+    again = fairtrial("init", "--example", "gemini-cli.json")
+    assert (again.code, "traces/gemini-cli.json exists" in again.err) == (2, True)
+
+
+def test_the_example_agent_runs_from_its_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of the documentation use these files by these names."""
+    enter(tmp_path, monkeypatch)
+    done = fairtrial("init", "--example", "shop")
+    assert done.code == 0, done.err
+    assert "cancel_after_asking  failed" in fairtrial("run", "examples", "--agent", "examples.agent:reply").out
+
+
+def test_an_unknown_example_names_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written."""
+    enter(tmp_path, monkeypatch)
+    done = fairtrial("init", "--example", "langfus")
+    assert (done.code, "did you mean 'langfuse'?" in done.err) == (2, True)
+    assert not list(tmp_path.iterdir())

@@ -25,8 +25,20 @@ _READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--agent", metavar="TARGET", help="Run this agent, and write a gate; see `fairtrial run --help`.")
 @click.option("--csv", "questions", metavar="FILE", type=_READABLE, help="A table or an eval set with the questions.")
 @click.option("--recorded", metavar="FILE", type=_READABLE, help="Conversations that show what is right.")
+@click.option(
+    "--example",
+    metavar="NAME",
+    help="Copy an example: the agent `shop`, or one dialogue as a tool writes it, for example langfuse.",
+)
 @click.option("--skill", is_flag=True, help="FOLDER holds SKILL.md: write its prompts and trigger queries.")
-def init(folder: Path | None, agent: str | None, questions: Path | None, recorded: Path | None, skill: bool) -> int:
+def init(
+    folder: Path | None,
+    agent: str | None,
+    questions: Path | None,
+    recorded: Path | None,
+    example: str | None,
+    skill: bool,
+) -> int:
     """Write a project file, an eval set, and an agent or a gate to start from.
 
     FOLDER is `evals` by default. Without options, the files of an example are written. In a terminal, up to three
@@ -40,11 +52,18 @@ def init(folder: Path | None, agent: str | None, questions: Path | None, recorde
     fairtrial init
     fairtrial init --agent shop.agent:reply --csv questions.csv
     fairtrial init --recorded traces.jsonl
+    fairtrial init --example langfuse
     fairtrial init my-skill --skill
     """  # noqa: D301
+    if sum(map(bool, (skill, example, agent or questions or recorded))) > 1:
+        raise click.UsageError("takes --skill, --example, or --agent with its files, and only one of them")
+    if example:
+        files, command_line = api.write_example(example, folder)
+        for file in files:
+            echo(visible(f"wrote {file}"))
+        echo(visible(f"next: {command_line}"))
+        return exit_codes.OK
     if skill:
-        if agent or questions or recorded:
-            raise click.UsageError("--skill takes neither --agent nor --csv nor --recorded")
         folder = folder or Path()
         for file in api.write_skill_evals(folder):
             echo(visible(f"wrote {file}"))
@@ -69,18 +88,18 @@ def _write_starter(folder: Path) -> None:
     echo(visible(f"next: fairtrial run {shlex.quote(str(folder))} --agent {shlex.quote(target)}"))
 
 
-def _ask(given: api.Beginning, *, asks_first: bool) -> api.Beginning:
+def _ask(material: api.Beginning, *, asks_first: bool) -> api.Beginning:
     """Return what the user has. In a terminal, at most three questions ask for what the options leave out."""
-    has_material = bool(given.questions or given.recorded)
-    if (given == api.Beginning() and not asks_first) or (given.agent and has_material) or given.recorded:
-        return given
+    has_material = bool(material.questions or material.recorded)
+    if (material == api.Beginning() and not asks_first) or (material.agent and has_material) or material.recorded:
+        return material
     if not sys.stdin.isatty():
-        if given.agent:
+        if material.agent:
             raise click.UsageError("--agent needs --csv FILE with questions, or --recorded FILE")
-        return given
-    agent = given.agent or _prompt("Your agent, for example shop.agent:reply (Enter: none)")
-    if given.questions or not agent:
-        return api.Beginning(agent or None, given.questions)
+        return material
+    agent = material.agent or _prompt("Your agent, for example shop.agent:reply (Enter: none)")
+    if material.questions or not agent:
+        return api.Beginning(agent or None, material.questions)
     text = _prompt("A file with questions, or the first message to the agent")
     if Path(text).is_file():
         return api.Beginning(agent, Path(text))
@@ -129,8 +148,8 @@ def _write_gate(beginning: api.Beginning, folder: Path) -> int:
     with reader_may_leave():
         api.print_run(console(), run)
     size = api.size_gate(run, beginning, len(cases.eval_set.cases), api.DEFAULT_URL)
-    written = api.write_gate(beginning, cases, criteria, size)
-    for file in (*([cases.path] if cases.expects_recorded else []), *written):
+    gate_files = api.write_gate(beginning, cases, criteria, size)
+    for file in (*([cases.path] if cases.expects_recorded else []), *gate_files):
         echo(visible(f"wrote {file}"))
     echo(f"criteria: {', '.join(criteria)}; `fairtrial criteria` lists more")
     echo(f"gate: {size}")
