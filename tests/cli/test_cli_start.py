@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,43 @@ def test_an_unknown_example_names_the_nearest(tmp_path: Path, monkeypatch: pytes
     done = fairtrial("init", "--example", "langfus")
     assert (done.code, "did you mean 'langfuse'?" in done.err) == (2, True)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("program", "place"),
+    [("claude", ".claude"), ("codex", ".agents"), ("gemini", ".gemini"), ("opencode", ".agents")],
+)
+def test_the_skill_is_written_where_a_coding_agent_looks_for_it(
+    program: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a skill by the rules that `fairtrial check` knows, and a second call changes nothing."""
+    enter(tmp_path, monkeypatch)
+    file = Path(place, "skills", "fairtrial", "SKILL.md")
+    assert fairtrial("init", "--for", program).out == f"wrote {file}\n"
+    assert fairtrial("init", "--for", program).code == 0
+    file.write_text("mine", encoding="utf-8")
+    done = fairtrial("init", "--for", program)
+    assert (done.code, file.read_text(encoding="utf-8")) == (2, "mine")
+
+
+def test_every_command_in_the_skill_exists() -> None:
+    """Each command, and each option beside it, stands in the help."""
+    text = (Path(formats.__file__).parents[1] / "starter" / "skill" / "SKILL.md").read_text(encoding="utf-8")
+    lines = re.findall(r"`fairtrial ([a-z][^`]*)`", text)
+    assert len(lines) > 10
+    for line in lines:
+        name, *words = line.split()
+        shown = fairtrial(name, "--help-all")
+        page = (shown if shown.code == 0 else fairtrial(name, "--help")).out
+        assert "Usage: fairtrial" in page, line
+        assert [word for word in words if word.startswith("--") and word not in page] == [], line
+
+
+def test_the_skill_names_the_commands_that_print_json() -> None:
+    """Each of them has the option."""
+    text = (Path(formats.__file__).parents[1] / "starter" / "skill" / "SKILL.md").read_text(encoding="utf-8")
+    found = re.search(r"as JSON where a command has it: ([\w, ]+)\.", text)
+    assert found is not None
+    for name in found[1].split(", "):
+        shown = fairtrial(name, "--help-all")
+        assert "--json" in (shown if shown.code == 0 else fairtrial(name, "--help")).out, name

@@ -152,6 +152,7 @@ from fairtrial.api.starters.first_gate import size_gate as size_gate
 from fairtrial.api.starters.first_gate import write_gate as write_gate
 from fairtrial.api.starters.sample_files import write_example as write_example
 from fairtrial.api.starters.starter_files import EXAMPLES as EXAMPLES
+from fairtrial.api.starters.starter_files import write_agent_skill as write_agent_skill
 from fairtrial.api.starters.starter_files import write_project as write_project
 from fairtrial.api.starters.starter_files import write_skill_evals as write_skill_evals
 from fairtrial.api.starters.starter_files import write_starter as write_starter

@@ -30,6 +30,12 @@ _READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
     metavar="NAME",
     help="Copy an example: the agent `shop`, or one dialogue as a tool writes it, for example langfuse.",
 )
+@click.option(
+    "--for",
+    "coding_agent",
+    metavar="PROGRAM",
+    help="Install the skill about fairtrial for claude, codex, gemini or opencode in this folder.",
+)
 @click.option("--skill", is_flag=True, help="FOLDER holds SKILL.md: write its prompts and trigger queries.")
 def init(
     folder: Path | None,
@@ -37,6 +43,7 @@ def init(
     questions: Path | None,
     recorded: Path | None,
     example: str | None,
+    coding_agent: str | None,
     skill: bool,
 ) -> int:
     """Write a project file, an eval set, and an agent or a gate to start from.
@@ -53,10 +60,14 @@ def init(
     fairtrial init --agent shop.agent:reply --csv questions.csv
     fairtrial init --recorded traces.jsonl
     fairtrial init --example langfuse
+    fairtrial init --for claude
     fairtrial init my-skill --skill
     """  # noqa: D301
-    if sum(map(bool, (skill, example, agent or questions or recorded))) > 1:
-        raise click.UsageError("takes --skill, --example, or --agent with its files, and only one of them")
+    if sum(map(bool, (skill, example, coding_agent, agent or questions or recorded))) > 1:
+        raise click.UsageError("takes --skill, --example, --for, or --agent with its files, and only one of them")
+    if coding_agent:
+        echo(visible(f"wrote {api.write_agent_skill(coding_agent)}"))
+        return exit_codes.OK
     if example:
         files, command_line = api.write_example(example, folder)
         for file in files:
