@@ -7,6 +7,7 @@ RAY := .venv-ray
 SERVICES := .venv-services
 HARNESSES := .venv-harnesses
 AGENTDOJO := .venv-agentdojo
+SITE := .venv-site
 BIN := $(VENV)/bin
 TAU_BENCH := ../shared/data/tau-bench/gpt-4o-airline.json
 AGENTS := a2a agent-framework agno claude crewai langgraph llama-index mcp openai pydantic-ai smolagents strands
@@ -58,7 +59,7 @@ OTHER_NAME = $(if $(filter adk+%,$*),$(word 2,$(subst +, ,$*)),$(firstword $(sub
 
 .PRECIOUS: .venv-agents/%/.ready
 
-.PHONY: help demo test test-long test-clickhouse test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-harnesses test-agentdojo test-agents test-agents-adk test-other-agents test-installs test-browser ui lint types imports docs bench check clean
+.PHONY: help demo test test-long test-clickhouse test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-harnesses test-agentdojo test-agents test-agents-adk test-other-agents test-installs test-browser test-site ui lint types imports docs site bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -115,7 +116,7 @@ demo: $(VENV)/.demo ## Run the example agent on its eval set, and show the repor
 	  --config examples/tau_bench/test_config.json || [ $$? -eq 1 ]; echo "report: .fairtrial/tau-bench.html"; fi
 	@echo "report: .fairtrial/example.html"
 
-ONLY_PYTHON := not postgres and not clickhouse and not peer and not services and not vertex and not agents and not harnesses and not agentdojo and not browser
+ONLY_PYTHON := not postgres and not clickhouse and not peer and not services and not vertex and not agents and not harnesses and not agentdojo and not browser and not site
 
 test: $(VENV)/.ready ## Run the tests that need no more than Python, without the long ones
 	$(BIN)/pytest $(NO_HANGS) -n 2 --dist worksteal -m "$(ONLY_PYTHON) and not long"
@@ -239,10 +240,22 @@ docs: $(VENV)/.ready ## Write the pages that are generated, and the JSON Schema 
 	$(BIN)/python -m fairtrial.reports.schemas > docs/schema.json
 	$(BIN)/python docs/generate.py
 
+$(SITE)/.ready: pyproject.toml constraints-site.txt constraints-build.txt
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python $(PIP_INSTALL) -c constraints-site.txt pip
+	$(SITE)/bin/python $(PIP_BUILD) -c constraints-site.txt -e . --group site
+	@touch $@
+
+site: $(SITE)/.ready ## Build the documentation as a site, which ends at a dead link or at a page that nothing leads to
+	$(SITE)/bin/python docs/build_site.py
+
+test-site: site ## Test the site in Chromium: links, pages, and the search in four languages
+	$(SITE)/bin/pytest $(NO_HANGS) -m site tests/documentation_site
+
 bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.13
 	$(BIN)/python benchmarks/run.py --peer $(PEER)/bin/python
 
 check: lint types imports test test-long ## Everything that a change must pass
 
 clean: ## Remove the environments
-	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) $(SERVICES) $(HARNESSES) .venv-agents .venv-others .venv-installs
+	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) $(SERVICES) $(HARNESSES) $(SITE) .venv-agents .venv-others .venv-installs

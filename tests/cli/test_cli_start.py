@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from commands import enter, fairtrial
-from fairtrial import api
+from fairtrial import api, formats
+
+SAMPLES = Path(formats.__file__).parent / "samples"
 
 
 def test_demo_runs_the_example_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,3 +63,81 @@ def test_init_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_the_example_is_found_from_anywhere() -> None:
     """It is part of the package."""
     assert {file.name for file in api.EXAMPLES.iterdir()} >= {"agent.py", "shop.evalset.json", "test_config.json"}
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(SAMPLES.iterdir()) if path.stem != "gemini-cli"])
+def test_an_example_of_a_tool_passes_with_the_command_that_init_names(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sample and the eval set lie in one folder."""
+    enter(tmp_path, monkeypatch)
+    done = fairtrial("init", "--example", name)
+    assert done.code == 0, done.err
+    command = done.out.splitlines()[-1].removeprefix("next: fairtrial ")
+    ran = fairtrial(*command.split())
+    assert (ran.code, f"traces/{name}." in command) == (0, True), ran.out
+
+
+def test_two_examples_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Formats of one name are told apart by the end of their file."""
+    enter(tmp_path, monkeypatch)
+    for name in ("gemini-cli.json", "gemini-cli.jsonl"):
+        assert fairtrial("init", "--example", name).code == 0
+    again = fairtrial("init", "--example", "gemini-cli.json")
+    assert (again.code, "traces/gemini-cli.json exists" in again.err) == (2, True)
+
+
+def test_the_example_agent_runs_from_its_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of the documentation use these files by these names."""
+    enter(tmp_path, monkeypatch)
+    done = fairtrial("init", "--example", "shop")
+    assert done.code == 0, done.err
+    assert "cancel_after_asking  failed" in fairtrial("run", "examples", "--agent", "examples.agent:reply").out
+
+
+def test_an_unknown_example_names_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written."""
+    enter(tmp_path, monkeypatch)
+    done = fairtrial("init", "--example", "langfus")
+    assert (done.code, "did you mean 'langfuse'?" in done.err) == (2, True)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("program", "place"),
+    [("claude", ".claude"), ("codex", ".agents"), ("gemini", ".gemini"), ("opencode", ".agents")],
+)
+def test_the_skill_is_written_where_a_coding_agent_looks_for_it(
+    program: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a skill by the rules that `fairtrial check` knows, and a second call changes nothing."""
+    enter(tmp_path, monkeypatch)
+    file = Path(place, "skills", "fairtrial", "SKILL.md")
+    assert fairtrial("init", "--for", program).out == f"wrote {file}\n"
+    assert fairtrial("init", "--for", program).code == 0
+    file.write_text("mine", encoding="utf-8")
+    done = fairtrial("init", "--for", program)
+    assert (done.code, file.read_text(encoding="utf-8")) == (2, "mine")
+
+
+def test_every_command_in_the_skill_exists() -> None:
+    """Each command, and each option beside it, stands in the help."""
+    text = (Path(formats.__file__).parents[1] / "starter" / "skill" / "SKILL.md").read_text(encoding="utf-8")
+    lines = re.findall(r"`fairtrial ([a-z][^`]*)`", text)
+    assert len(lines) > 10
+    for line in lines:
+        name, *words = line.split()
+        shown = fairtrial(name, "--help-all")
+        page = (shown if shown.code == 0 else fairtrial(name, "--help")).out
+        assert "Usage: fairtrial" in page, line
+        assert [word for word in words if word.startswith("--") and word not in page] == [], line
+
+
+def test_the_skill_names_the_commands_that_print_json() -> None:
+    """Each of them has the option."""
+    text = (Path(formats.__file__).parents[1] / "starter" / "skill" / "SKILL.md").read_text(encoding="utf-8")
+    found = re.search(r"as JSON where a command has it: ([\w, ]+)\.", text)
+    assert found is not None
+    for name in found[1].split(", "):
+        shown = fairtrial(name, "--help-all")
+        assert "--json" in (shown if shown.code == 0 else fairtrial(name, "--help")).out, name

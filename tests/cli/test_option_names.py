@@ -30,7 +30,7 @@ _OTHERS = {
     "loading/repository.py": "options of git",
     "api/stored_runs.py": "makes commands",
     "api/run_slices.py": "names a command",
-    "api/starting.py": "writes a project file",
+    "api/starters/": "writes project files and workflows",
     "config/custom_metric_options.py": "describes an option of configurations, which the reference shows",
     "metrics/catalog.py": "names both spellings",
     "text/languages.py": "reads the option of each command before the command is known",

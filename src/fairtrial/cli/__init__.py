@@ -23,7 +23,7 @@ from fairtrial.version import __version__
 
 COMMAND_GROUPS = {
     "Commands": {
-        "init": "Write a project file, an eval set and an agent to start from.",
+        "init": "Start: an example, or everything up to a gate from an agent.",
         "run": "Run an agent on eval sets, and score its conversations.",
         "score": "Score recordings of an agent.",
         "check": "Check files: name their format and their problems.",
@@ -43,12 +43,10 @@ COMMAND_GROUPS = {
         "select": "Select the best traces of a set, by value and by coverage.",
         "redact": "Write files without secrets and personal data.",
     },
-    "Judges and people": {
+    "Judges and trust": {
         "label": "Label outcomes in a browser, without the judge's verdict.",
         "labels": "List the labels of people, export them, or add labels.",
         "judge": "Check whether a judge is ready, and agrees with people.",
-    },
-    "Trust": {
         "compare": "Compare runs case by case, with intervals and verdicts.",
         "plan": "Plan how many cases and attempts a question needs.",
         "history": "Show runs in their order, and since when a number changed.",
@@ -65,13 +63,20 @@ COMMAND_GROUPS = {
         "criteria": "Show the criteria, explain one, or print a config.",
         "scenarios": "Write new scenarios for an agent with a model.",
         "runs": "List the runs in the store, remove, export or import them.",
+        "mcp": "Answer questions about runs to a coding agent.",
     },
 }
 """The commands with their summaries, in the groups and in the order of the help."""
 COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
 _OTHER_NAMES = {"eval": "run", "evaluate": "run", "test": "run", "list": "runs", "diff": "compare", "report": "show"}
 """The names of commands in other tools, and what they are called here."""
-_FOLDERS = {"bisect": "series.", "history": "series.", "watch": "series."}
+_FOLDERS = {
+    "bisect": "series.",
+    "demo": "starting.",
+    "history": "series.",
+    "init": "starting.",
+    "watch": "series.",
+}
 """The folders of commands that have one."""
 _PATIENCE = 5.0
 """The time in seconds that the process may take to end after its work is done."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from fairtrial.agents.harness.harness_table import find_harness
 from fairtrial.api.project_files import find_project
 from fairtrial.errors import UsageError
 from fairtrial.loading.skill_folders import EVALS, find_skill, read_skill_at
 
-_PACKAGE = Path(__file__).parent.parent
+_PACKAGE = Path(__file__).parents[2]
 EXAMPLES = _PACKAGE / "examples"
 """The folder of the example: an agent, its eval set, its config, and reasoning traces."""
 _STARTER = _PACKAGE / "starter"
@@ -52,6 +53,20 @@ def write_starter(folder: Path) -> list[Path]:
     except OSError as problem:
         raise UsageError(f"{folder}: {problem.strerror or problem}") from None
     return targets
+
+
+def write_agent_skill(harness: str) -> Path:
+    """Write the skill about this package to the place in which a coding agent looks for skills, and return the file.
+
+    Raises UsageError, and writes nothing, if the agent is not known, or if the file exists and says something else.
+    """
+    target = Path(find_harness(harness, on_path=False).skills, "fairtrial", "SKILL.md")
+    text = (_STARTER / "skill" / "SKILL.md").read_bytes()
+    if target.exists() and target.read_bytes() != text:
+        raise UsageError(f"{target} exists, and would be overwritten; remove it to get the one of this version")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(text)
+    return target
 
 
 def write_skill_evals(folder: Path) -> list[Path]:

@@ -1,0 +1,199 @@
+"""Builds the pages of this folder as a site, strictly, with Markdown beside each page. `make site` runs it."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fairtrial
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+BUILD = ROOT / "build"
+STAGE, SITE = BUILD / "site-source", BUILD / "site"
+_FIRST_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
+"""The pages of the root that the site holds, too."""
+_API = "reference/api.md"
+_SECTIONS = {
+    "tutorial": "Tutorials",
+    "how-to": "How-to guides",
+    "reference": "Reference",
+    "explanation": "Explanation",
+}
+"""The sections of the index by the folders of their pages."""
+_LINK = re.compile(r"\[[^]\[]*\]\(([^)#\s]+\.md)(?:#[^)]*)?\)")
+_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+_SENTENCE = re.compile(r"^(?!#|<!--|\||```|!\[|- )(\S.*?[.:!?])(?=\s|$)", re.MULTILINE)
+_PUBLIC = re.compile(r"^## (.+)$|^\| `(\w+)` \|", re.MULTILINE)
+_ESCAPED = re.compile(r"[<>*\[\]](?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)")
+"""Signs that Markdown would take for its own, outside of code."""
+
+CONFIG = """\
+[project]
+site_name = "fairtrial"
+site_description = "Evaluates AI agents, and says how sure you can be of the result."
+docs_dir = "site-source"
+site_dir = "site"
+nav = {nav}
+
+[project.theme]
+language = "en"
+font = false
+features = ["content.code.copy", "navigation.sections", "navigation.top", "search.highlight", "toc.follow"]
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: light)"
+scheme = "default"
+toggle = {{ icon = "lucide/moon", name = "Dark" }}
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: dark)"
+scheme = "slate"
+toggle = {{ icon = "lucide/sun", name = "Light" }}
+"""
+
+
+def stage_pages() -> None:
+    """Copy the pages, those of the root among them, and write the page of the public names with their docstrings."""
+    shutil.rmtree(BUILD / "site-source", ignore_errors=True)
+    shutil.copytree(DOCS, STAGE, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    for name in _FIRST_PAGES:
+        text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
+        (STAGE / name).write_text(text, encoding="utf-8")
+    for page in STAGE.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        for name in _FIRST_PAGES:
+            text = text.replace(f"](../../{name}", f"](../{name}").replace(f"](../{name}", f"]({_up(page)}{name}")
+        page.write_text(text, encoding="utf-8")
+    (STAGE / _API).write_text(api_page(), encoding="utf-8")
+
+
+def _up(page: Path) -> str:
+    return "../" * (len(page.relative_to(STAGE).parts) - 1)
+
+
+def api_page() -> str:
+    """Return the page of the public names with their docstrings, in the order of the page that lists them.
+
+    The names are loaded when they are first used, so that a reader of the source would not find them.
+    """
+    listed = (DOCS / "reference" / "public-names.md").read_text(encoding="utf-8")
+    lines = ["# Python API", "", "For everyone who calls fairtrial from Python: each public name with its docstring."]
+    for title, name in _PUBLIC.findall(listed):
+        lines += ["", f"## {title}"] if title else _describe(name, getattr(fairtrial, name), "###")
+    return "\n".join(lines) + "\n"
+
+
+def _describe(name: str, item: Any, level: str) -> Iterator[str]:
+    """Yield the heading, the signature and the docstring of a name, and those of the public members of a class."""
+    yield from ("", f"{level} {name}")
+    if callable(item):
+        with contextlib.suppress(TypeError, ValueError):  # a type alias has no signature
+            yield from ("", "```python", f"{name}{_signature(item)}", "```")
+    yield from ("", _ESCAPED.sub(r"\\\g<0>", inspect.getdoc(item) or ""))
+    if inspect.isclass(item) and not issubclass(item, BaseException):
+        for own, member in vars(item).items():
+            function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            if not own.startswith("_") and inspect.isfunction(function) and function.__doc__:
+                yield from ("", f"**{own}**{'' if isinstance(member, property) else _signature(function)}")
+                yield from ("", _ESCAPED.sub(r"\\\g<0>", inspect.getdoc(function) or ""))
+
+
+def _signature(item: Any) -> str:
+    """Return a signature whose types are written as in the source."""
+    return re.sub(r"(?<=[:>] )'([^']*)'", r"\1", str(inspect.signature(item)))
+
+
+def read_nav() -> dict[str, list[str]]:
+    """Return the pages of each section of the index, in its order, and then the pages that these link to."""
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    sections: dict[str, list[str]] = {}
+    for part in index.split("\n## ")[1:]:
+        title, _, text = part.partition("\n")
+        sections[title.partition(":")[0]] = list(dict.fromkeys(_LINK.findall(text)))
+    queue = [page for pages in sections.values() for page in pages]
+    known = set(queue)
+    for page in queue:  # it grows while it is read
+        for path in _linked_pages(page):
+            if str(path) not in known and path.parts[0] in _SECTIONS:
+                known.add(str(path))
+                queue.append(str(path))
+                sections[_SECTIONS[path.parts[0]]].append(str(path))
+    sections["Reference"].append(_API)
+    return sections
+
+
+def _linked_pages(page: str) -> Iterator[Path]:
+    for target in _LINK.findall((DOCS / page).read_text(encoding="utf-8")):
+        path = (DOCS / page).parent.joinpath(target).resolve()
+        if path.is_relative_to(DOCS.resolve()):
+            yield path.relative_to(DOCS.resolve())
+
+
+def find_orphans(sections: dict[str, list[str]]) -> list[str]:
+    """Return the pages that no section leads to."""
+    listed = {"index.md", *_FIRST_PAGES, *(page for pages in sections.values() for page in pages)}
+    return sorted(str(path) for page in STAGE.rglob("*.md") if str(path := page.relative_to(STAGE)) not in listed)
+
+
+def write_config(sections: dict[str, list[str]]) -> Path:
+    """Write the configuration of the builder, and return its file."""
+    entries = [_entry("Home", "index.md")]
+    entries += [_entry(title, f"[{', '.join(map(json.dumps, pages))}]", raw=True) for title, pages in sections.items()]
+    entries.append(_entry("Project", f"[{', '.join(map(json.dumps, _FIRST_PAGES))}]", raw=True))
+    file = BUILD / "zensical.toml"
+    file.write_text(CONFIG.format(nav=f"[{', '.join(entries)}]"), encoding="utf-8")
+    return file
+
+
+def _entry(title: str, value: str, *, raw: bool = False) -> str:
+    return f"{{ {json.dumps(title)} = {value if raw else json.dumps(value)} }}"
+
+
+def write_markdown(sections: dict[str, list[str]]) -> None:
+    """Put the Markdown of each page beside it as index.md, and write llms.txt, which lists all of them."""
+    lines = ["# fairtrial", "", "> Evaluates AI agents, and says how sure you can be of the result.", ""]
+    for title, pages in {**sections, "Project": [*_FIRST_PAGES]}.items():
+        lines += [f"## {title}", ""]
+        for page in pages:
+            text = (STAGE / page).read_text(encoding="utf-8")
+            target = SITE / Path(page).with_suffix("") / "index.md"
+            target.write_text(text, encoding="utf-8")
+            lines.append(f"- [{_first(_TITLE, text)}]({target.relative_to(SITE)}): {_first(_SENTENCE, text)}")
+        lines.append("")
+    shutil.copyfile(STAGE / "index.md", SITE / "index.md")
+    (SITE / "llms.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match[1] if match else ""
+
+
+def main() -> None:
+    """Build the site, and exit with 1 if a link is dead or a page is an orphan."""
+    stage_pages()
+    sections = read_nav()
+    if orphans := find_orphans(sections):
+        sys.exit(f"no page of the index leads to {', '.join(orphans)}")
+    shutil.rmtree(SITE, ignore_errors=True)
+    program = Path(sys.executable).with_name("zensical")
+    built = subprocess.run(
+        [program, "build", "--strict", "--clean", "--config-file", write_config(sections)], check=False
+    )
+    if built.returncode:
+        sys.exit(built.returncode)
+    write_markdown(sections)
+    print(f"{len(list(SITE.rglob('*.html')))} pages in {SITE.relative_to(ROOT)}")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

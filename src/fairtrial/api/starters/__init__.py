@@ -1,0 +1,1 @@
+"""Writes the files that an evaluation starts from."""
