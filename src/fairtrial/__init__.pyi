@@ -10,6 +10,7 @@ from fairtrial.api.evaluation import score as score
 from fairtrial.api.evaluation import ascore as ascore
 from fairtrial.api.datasets.batch_scoring import score_batches as score_batches
 from fairtrial.api.datasets.batch_scoring import BatchScorer as BatchScorer
+from fairtrial.api.run_parts.case_series import case_history as case_history
 from fairtrial.api.stored_runs import open_run as open_run
 from fairtrial.api.stored_runs import Run as Run
 
@@ -113,7 +114,6 @@ from fairtrial.records.size_plan import SizePlan as SizePlan
 from fairtrial.api.decisions.flaky_cases import flaky as flaky
 from fairtrial.records.flaky_case import Flakiness as Flakiness
 from fairtrial.api.decisions.history import history as history
-from fairtrial.api.decisions.history import case_history as case_history
 from fairtrial.records.run_history import RunHistory as RunHistory
 from fairtrial.records.run_history import CaseHistory as CaseHistory
 from fairtrial.api.failure_modes.followed_modes import mode_history as mode_history

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from commands import MATCH, enter, eval_set, fairtrial, write
 from fairtrial import Trace
-from fairtrial.api.stored_runs import open_store
+from fairtrial.api.stores import open_store
 from fairtrial.store import DEFAULT_URL
 from graded_runs import graded_run
 

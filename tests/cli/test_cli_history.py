@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from commands import enter, fairtrial
 from fairtrial import Range, history
-from fairtrial.api.stored_runs import open_store
+from fairtrial.api.stores import open_store
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.summary import RunUsage
 from fairtrial.store import DEFAULT_URL

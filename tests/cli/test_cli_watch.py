@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from commands import MATCH, enter, eval_set, fairtrial, session, write
 from fairtrial import Criterion, EvalCase, EvalSet, Invocation, Message, Score, Trace, score
-from fairtrial.api.stored_runs import open_store
+from fairtrial.api.stores import open_store
 from fairtrial.records.label import Label
 from fairtrial.store import DEFAULT_URL
 from graded_runs import graded, graded_run, recording

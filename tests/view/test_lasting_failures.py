@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fairtrial import api, open_run
-from fairtrial.reports.views.mode_shapes import LastingFailure
+from fairtrial.records.failure_mode import LastingFailure
 from graded_runs import Value, graded_run
 from html_pages import read_page
 

@@ -34,7 +34,6 @@ from fairtrial.api.decisions.comparing import write_compared_page as write_compa
 from fairtrial.api.decisions.flaky_cases import flaky as flaky
 from fairtrial.api.decisions.gating import claims_in as claims_in
 from fairtrial.api.decisions.gating import gate as gate
-from fairtrial.api.decisions.history import case_history as case_history
 from fairtrial.api.decisions.history import history as history
 from fairtrial.api.decisions.size_planning import plan as plan
 from fairtrial.api.decisions.watching import WatchOptions as WatchOptions
@@ -135,6 +134,7 @@ from fairtrial.api.run_lists import export_run as export_run
 from fairtrial.api.run_lists import import_run as import_run
 from fairtrial.api.run_lists import remove_runs as remove_runs
 from fairtrial.api.run_lists import runs as runs
+from fairtrial.api.run_parts.case_series import case_history as case_history
 from fairtrial.api.run_slices import print_slices as print_slices
 from fairtrial.api.run_views import format_numbers as format_numbers
 from fairtrial.api.score_planning import plan_score as plan_score

@@ -118,7 +118,7 @@ def _examine_keys() -> Iterator[Finding]:
 
 
 def _examine_store(url: str) -> Finding:
-    from fairtrial.api.stored_runs import open_store
+    from fairtrial.api.stores import open_store
     from fairtrial.store import show_url
 
     shown = show_url(url)

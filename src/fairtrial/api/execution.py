@@ -15,7 +15,8 @@ from fairtrial.api.connection import connected
 from fairtrial.api.planning import Plan
 from fairtrial.api.run_batches import OnBatch, ask_all, check_batches, open_outbox, with_earlier_id
 from fairtrial.api.run_progress import RunProgress
-from fairtrial.api.stored_runs import Run, open_store, resume_command
+from fairtrial.api.stored_runs import Run, resume_command
+from fairtrial.api.stores import open_store
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.api.waves import decision_after
 from fairtrial.errors import StoreError

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fairtrial.api.stored_runs import open_store
+from fairtrial.api.stores import open_store
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.text.globs import fits

@@ -15,7 +15,8 @@ from fairtrial.analysis.variants import SIGN, decided_part, select_variant
 from fairtrial.api.calibrations import calibrations, labelled_outcomes
 from fairtrial.api.case_groups import groups_by_position, with_clusters
 from fairtrial.api.result_folders.dataset_sources import is_folder_of_results, measure_folder
-from fairtrial.api.stored_runs import Run, measure_stored, open_store
+from fairtrial.api.stored_runs import Run
+from fairtrial.api.stores import measure_stored, open_store
 from fairtrial.errors import FormatError, UsageError, spell
 from fairtrial.records.attempt import Failure
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow, make_row

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import aggregate
-from fairtrial.analysis.measured_run import Measure, MeasuredRun, list_measures, measure_run, select_measures
+from fairtrial.analysis.measured_run import Measure, MeasuredRun
 from fairtrial.analysis.sequential import WaveTable, take_waves
-from fairtrial.analysis.variants import decided_part
 from fairtrial.api.run_parts.stored_attempts import StoredAttempts, StoredResults
+from fairtrial.api.stores import measure_stored, open_store
 from fairtrial.errors import RunNotPassedError
 from fairtrial.records.attacks.attack_report import AttackReport
 from fairtrial.records.attempt import Recording
@@ -42,11 +42,10 @@ from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
     from fairtrial.api.attempt_filter import AttemptFilter, Selection
-    from fairtrial.records.failure_mode import Failures, ModeChanges
+    from fairtrial.records.failure_mode import Failures, LastingFailure, ModeChanges
     from fairtrial.reports.report_table import ReportedRun
     from fairtrial.reports.run_plots import RunPlots
     from fairtrial.reports.tables import RunTable
-    from fairtrial.reports.views.mode_shapes import LastingFailure
     from fairtrial.store import Store
 
 _NOT_PASSED = (Verdict.FAILED, Verdict.ERROR, Verdict.UNSCORED)
@@ -310,13 +309,6 @@ class Run:
         self._store.add_label(self.info.id, label)
 
 
-def open_store(url: str, *, create: bool = True) -> Store:
-    """Open a store. Raises UsageError if it cannot be opened, or does not exist and is not to be made."""
-    from fairtrial.store import Store  # SQL is imported only if there is a store to open
-
-    return Store(url, create=create)
-
-
 def resume_command(info: RunInfo, store: str) -> str:
     """Return the command that continues a run. The kind of a run is the name of its command."""
     return f"fairtrial {info.kind} --resume {info.id}{store_option(store)}"
@@ -365,28 +357,6 @@ def clustered(summary: Summary, store: Store, info: RunInfo) -> Summary:
 
     every, valid = (measure_stored(store, info, valid_only=valid_only) for valid_only in (False, True))
     return with_clustered_intervals(summary, every, valid)
-
-
-def measure_stored(
-    store: Store, info: RunInfo, *, valid_only: bool = False, whole: bool = False, only: str = ""
-) -> MeasuredRun:
-    """Return the numbers of a run of a store, case by case.
-
-    Only attempts without a score, and those of recordings, are decoded. With `whole`, all variants of a skill count.
-    `only` names the single measure that is needed. Of a data set, the store holds only attempts that did not pass. Its
-    numbers are those of its folder.
-    """
-    if (folder := info.config.get("dataset", {}).get("folder")) is not None:
-        from fairtrial.api.result_folders.dataset_sources import measure_folder
-
-        return measure_folder(folder, valid_only=valid_only)
-    terms, criteria = store.criterion_terms(info.id), None
-    if only:
-        measures = list_measures(terms, has_attacks=info.kind == "attack")
-        criteria = {own.criterion for own in select_measures(measures, only).values()}
-    rows = store.attempt_rows(info.id, sampled=info.kind == "score", criteria=criteria)
-    own = measure_run(info, store.case_keys(info.id), rows, terms, valid_only=valid_only, only=only)
-    return own if whole else decided_part(own, info)
 
 
 def open_run(run_id: str, *, store: str | None = None) -> Run:

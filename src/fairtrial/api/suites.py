@@ -18,7 +18,8 @@ from fairtrial.api.execution import execute
 from fairtrial.api.plan_options import ReadOptions, RunOptions
 from fairtrial.api.planning import Plan, new_run_id, now
 from fairtrial.api.score_planning import plan_score
-from fairtrial.api.stored_runs import Run, open_store
+from fairtrial.api.stored_runs import Run
+from fairtrial.api.stores import open_store
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.errors import UsageError
 from fairtrial.judge.judges import Judges

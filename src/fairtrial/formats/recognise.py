@@ -15,9 +15,9 @@ from fairtrial.formats import agent_logs, columnar_rows, mapping, messages, near
 from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, session
 from fairtrial.formats.agents_cli import config as agents_cli_config
 from fairtrial.formats.benchmarks import inspect_logs, tau2_tasks
-from fairtrial.formats.chats import dialects, message_rows, response_objects
+from fairtrial.formats.chats import dialects, response_objects
 from fairtrial.formats.chats.responses_items import is_response
-from fairtrial.formats.datasets import case_tables, delimited_rows
+from fairtrial.formats.datasets import case_tables, delimited_rows, message_rows
 from fairtrial.formats.datasets.column_roles import is_mapping
 from fairtrial.formats.datasets.delimited_rows import Row
 from fairtrial.formats.eval_set_files import (

@@ -15,10 +15,9 @@ from msgspec.structs import replace
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats import columnar_rows, packed
 from fairtrial.formats.benchmarks import inspect_logs
-from fairtrial.formats.chats import message_rows
 from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
 from fairtrial.formats.conversation.options import DEFAULTS, Join, TraceOptions
-from fairtrial.formats.datasets import case_tables, delimited_rows
+from fairtrial.formats.datasets import case_tables, delimited_rows, message_rows
 from fairtrial.formats.items import iter_recordings, iter_value_recordings, strip_suffixes
 from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
 from fairtrial.formats.recognise import Loaded

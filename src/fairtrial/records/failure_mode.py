@@ -303,3 +303,16 @@ class ModeChanges(Record, frozen=True, tag_field="kind", tag="failure-changes"):
     cases: int
     changes: tuple[ModeChange, ...]
     notes: tuple[str, ...] = ()
+
+
+class LastingFailure(Record, frozen=True):
+    """Since which run the typical case of the most frequent mode is `broken` or `flaky`, in the series of the run.
+
+    `started` is the time of that run, and `runs` is the number of runs of the series with the case.
+    """
+
+    case: str
+    state: Literal["broken", "flaky"]
+    run: str
+    started: str
+    runs: int

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fairtrial.records.ballot import Ballot
     from fairtrial.records.board_event import BoardEvent
     from fairtrial.records.expectation import ExpectedCase
-    from fairtrial.records.failure_mode import Failures, ModeChanges
+    from fairtrial.records.failure_mode import Failures, LastingFailure, ModeChanges
     from fairtrial.records.judging.calibration import Calibration
     from fairtrial.records.label import Label
     from fairtrial.records.reply import Reply
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from fairtrial.records.run_comparison import Comparison
     from fairtrial.records.run_history import RunHistory
     from fairtrial.records.summary import Summary
-    from fairtrial.reports.views.mode_shapes import LastingFailure
 
 
 class ReportedRun(Protocol):

@@ -14,7 +14,7 @@ from typing import IO
 
 from fairtrial.analysis.measured_run import CASES, MeasuredRun
 from fairtrial.api.bisection.commits import git_environment
-from fairtrial.api.stored_runs import measure_stored, open_store
+from fairtrial.api.stores import measure_stored, open_store
 from fairtrial.errors import UsageError
 from fairtrial.stats.change_point import Outcomes
 from fairtrial.text.display import shorten, visible_line

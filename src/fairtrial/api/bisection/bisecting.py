@@ -10,7 +10,7 @@ from pathlib import Path
 from fairtrial.api.bisection.bisected_runs import Evaluation, read_case_id, read_command, read_outcomes
 from fairtrial.api.bisection.commits import CommitRange, WorkTree, list_commits, open_work_tree
 from fairtrial.api.bisection.state import EvaluationLine, SearchState, open_state
-from fairtrial.api.stored_runs import measure_stored, open_store
+from fairtrial.api.stores import measure_stored, open_store
 from fairtrial.errors import StoreError, UsageError, spell
 from fairtrial.records.run_history import BisectedCase, BisectedCommit, Bisection
 from fairtrial.stats.change_point import GOOD, ChangePoint, NextTest, Outcomes, log_odds

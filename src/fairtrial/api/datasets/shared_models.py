@@ -18,7 +18,7 @@ from fairtrial.api.call_journal import SECONDS, CallEntry, CallJournal, NotedMap
 from fairtrial.api.connection import connected
 from fairtrial.api.run_batches import OnBatch
 from fairtrial.api.run_canaries import RunCanaries
-from fairtrial.api.stored_runs import open_store
+from fairtrial.api.stores import open_store
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.batch_book import BatchBook
 from fairtrial.llm.batch_outbox import BatchOutbox

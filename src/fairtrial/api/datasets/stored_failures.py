@@ -9,7 +9,8 @@ import msgspec
 
 from fairtrial.api.datasets.shard_scoring import FailedAttempt
 from fairtrial.api.result_folders.dataset_tables import OWN_CASE
-from fairtrial.api.stored_runs import Run, open_store
+from fairtrial.api.stored_runs import Run
+from fairtrial.api.stores import open_store
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.errors import UsageError
 from fairtrial.judge.ballot_costs import collect_ballot_ids

@@ -7,7 +7,8 @@ from contextlib import closing
 from fairtrial.analysis.flakiness import find_flaky
 from fairtrial.api.flaky_causes import flaky_causes
 from fairtrial.api.run_sources import RunSource, is_file, measured
-from fairtrial.api.stored_runs import Run, measure_stored, open_store
+from fairtrial.api.stored_runs import Run
+from fairtrial.api.stores import measure_stored, open_store
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.store import DEFAULT_URL
 

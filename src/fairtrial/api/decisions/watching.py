@@ -18,8 +18,9 @@ from fairtrial.analysis.run_series import follow_runs
 from fairtrial.analysis.traffic_monitor import TrafficMonitor
 from fairtrial.analysis.variants import select_cases
 from fairtrial.api.calibrations import calibrate_runs
-from fairtrial.api.decisions.history import SERIES, check_false_every, describe_run
-from fairtrial.api.stored_runs import measure_stored, open_store
+from fairtrial.api.decisions.history import check_false_every
+from fairtrial.api.run_parts.case_series import SERIES, describe_run
+from fairtrial.api.stores import measure_stored, open_store
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.run import RunInfo

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from fairtrial.api.eval_files import load_recordings
-from fairtrial.api.stored_runs import open_store
+from fairtrial.api.stores import open_store
 from fairtrial.errors import UsageError
 from fairtrial.metrics.tool_rules.mined_rules import LEAST_SUPPORT, Conversation, MinedRule, mine_rules
 from fairtrial.records.record import without_defaults

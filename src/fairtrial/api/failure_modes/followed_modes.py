@@ -7,7 +7,8 @@ from contextlib import closing
 
 from fairtrial.analysis.failures.mode_series import RunModes, follow_modes
 from fairtrial.api.run_parts.collected_failures import case_keys, count_failures
-from fairtrial.api.stored_runs import Run, open_store
+from fairtrial.api.stored_runs import Run
+from fairtrial.api.stores import open_store
 from fairtrial.records.mode_history import ModeHistory
 from fairtrial.records.result import Verdict
 from fairtrial.records.run_history import RunHistory

@@ -17,7 +17,8 @@ from fairtrial.analysis.failures.board_columns import (
 )
 from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, current_names, first_line, name_key
 from fairtrial.api.labels.label_desk import SOURCE, check_name
-from fairtrial.api.stored_runs import Run, open_store
+from fairtrial.api.stored_runs import Run
+from fairtrial.api.stores import open_store
 from fairtrial.errors import UsageError
 from fairtrial.formats.labels import write_rows
 from fairtrial.records.board_event import BoardEvent

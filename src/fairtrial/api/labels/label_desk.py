@@ -22,7 +22,7 @@ from typing import TypeVar
 import msgspec
 
 from fairtrial.api.labels.label_queues import labels_by_place, open_queue, queue_terms
-from fairtrial.api.stored_runs import open_store
+from fairtrial.api.stores import open_store
 from fairtrial.errors import UsageError, spell
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.keys import CaseKey, outcome_key

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from fairtrial.api.calibrations import traces_at
 from fairtrial.api.labels.label_sampling import draw_random, draw_strata
-from fairtrial.api.stored_runs import Run, open_store
+from fairtrial.api.stored_runs import Run
+from fairtrial.api.stores import open_store
 from fairtrial.errors import FormatError, UsageError, nearest, spell
 from fairtrial.formats.labels import (
     LABEL_COLUMNS,

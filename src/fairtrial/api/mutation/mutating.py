@@ -30,7 +30,8 @@ from fairtrial.api.mutation.mutation_sources import (
 from fairtrial.api.mutation.paraphrasing import write_paraphrases
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import Plan, resume, run_info
-from fairtrial.api.stored_runs import open_store, resume_command
+from fairtrial.api.stored_runs import resume_command
+from fairtrial.api.stores import open_store
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.errors import ConfigError, UsageError, spell
 from fairtrial.judge.judges import Judges

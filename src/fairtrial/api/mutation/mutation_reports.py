@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fairtrial.analysis.mutant_scores import MutantScores
 from fairtrial.api.mutation.fixes import FixTrials
 from fairtrial.api.mutation.mutation_sources import list_tools
-from fairtrial.api.stored_runs import open_store
+from fairtrial.api.stores import open_store
 from fairtrial.mutations.coverage import cover
 from fairtrial.records.attempt import Recording
 from fairtrial.records.decoding import convert

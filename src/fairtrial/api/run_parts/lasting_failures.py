@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Literal
 
-from fairtrial.api.decisions.history import case_history
+from fairtrial.api.run_parts.case_series import case_history
 from fairtrial.errors import UsageError
-from fairtrial.records.failure_mode import Failures
-from fairtrial.reports.views.mode_shapes import LastingFailure
+from fairtrial.records.failure_mode import Failures, LastingFailure
 
 _MOST_SERIES = 20
 _MOST_CASES = 2_000

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from fairtrial.api.connection import connected
 from fairtrial.api.run_progress import RunProgress
-from fairtrial.api.stored_runs import Run, open_store
+from fairtrial.api.stored_runs import Run
+from fairtrial.api.stores import open_store
 from fairtrial.api.traffic.joined_histories import JoinedHistories
 from fairtrial.api.traffic.pending_traces import DueConversation, PendingTraces
 from fairtrial.api.traffic.reception_plan import ReceptionPlan

@@ -14,7 +14,8 @@ from fairtrial.api.decisions.comparing import CompareOptions, compare_all
 from fairtrial.api.failure_modes.mode_board import ModeBoard
 from fairtrial.api.labels.label_agreement import agreement_view
 from fairtrial.api.labels.label_desk import LabelDesk
-from fairtrial.api.stored_runs import Run, open_store, resume_command
+from fairtrial.api.stored_runs import Run, resume_command
+from fairtrial.api.stores import open_store
 from fairtrial.api.viewer.excerpt import Excerpt
 from fairtrial.api.viewer.live_numbers import LiveNumbers
 from fairtrial.api.viewer.text_searches import TextSearches

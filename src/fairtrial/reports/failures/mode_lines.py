@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairtrial.records.failure_mode import FailureMode, Failures, ModeChange, ModeChanges
+from fairtrial.records.failure_mode import FailureMode, Failures, LastingFailure, ModeChange, ModeChanges
 from fairtrial.reports.failures.failure_table import largest_modes
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import interval, rate
-from fairtrial.reports.views.mode_shapes import LastingFailure
 from fairtrial.text.display import count
 
 _NAME = 200

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from fairtrial.records.failure_mode import DecisiveStep, Evidence, ModeChangeKind
+from fairtrial.records.failure_mode import DecisiveStep, Evidence, LastingFailure, ModeChangeKind
 from fairtrial.records.score import FaultSide
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.views.shape import ViewShape
@@ -41,19 +39,6 @@ class ModeView(ViewShape, frozen=True):
     of_cases: Estimate
     change: ModeChangeKind | None = None
     example: ModeExample | None = None
-
-
-class LastingFailure(ViewShape, frozen=True):
-    """Since which run the typical case of the most frequent mode is `broken` or `flaky`, in the series of the run.
-
-    `started` is the time of that run, and `runs` is the number of runs of the series with the case.
-    """
-
-    case: str
-    state: Literal["broken", "flaky"]
-    run: str
-    started: str
-    runs: int
 
 
 class ModesView(ViewShape, frozen=True):

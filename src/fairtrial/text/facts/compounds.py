@@ -6,7 +6,8 @@ import re
 
 from fairtrial.text.facts.claims import Claims
 from fairtrial.text.facts.fact import Fact, Reading
-from fairtrial.text.facts.word_patterns import LazyPattern, cue
+from fairtrial.text.facts.word_patterns import cue
+from fairtrial.text.lazy_pattern import LazyPattern
 
 FEET_AND_INCHES = LazyPattern(
     r"(?<![\d.,])(?:(?P<feet>\d{1,3})(?:[ -]?(?:ft\.?|feet|foot)[ ,-]{0,2}(?:and )?(?=\d{1,2}(?:\.\d{1,2})?[ -]?in(?:ch(?:es)?)?(?![a-z])(?! \d| the\b| an?\b))|'(?=\d{1,2}\"))"

@@ -8,7 +8,7 @@ from fairtrial.text.facts.fact import Fact, Kind, Reading
 from fairtrial.text.facts.finding import Finding
 from fairtrial.text.facts.lists import ListAgreement, Member, compare_lists
 from fairtrial.text.facts.quotations import find_quotations, fold_quotation
-from fairtrial.text.facts.word_patterns import LazyPattern
+from fairtrial.text.lazy_pattern import LazyPattern
 
 
 def compare_words(

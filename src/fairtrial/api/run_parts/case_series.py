@@ -1,0 +1,82 @@
+"""The runs of a series in a store, and the history of a case along it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+
+from fairtrial.analysis.measured_run import CASES
+from fairtrial.analysis.run_series import follow_case
+from fairtrial.api.stores import measure_stored, open_store
+from fairtrial.errors import UsageError, spell
+from fairtrial.records.run import RunInfo
+from fairtrial.records.run_history import CaseHistory
+from fairtrial.store import DEFAULT_URL, Store
+
+SERIES = ("agent", "eval_set", "branch")
+"""What the runs of a series share, unless the caller names other fields."""
+FIELDS = (*SERIES, "name", "tags", "kind")
+ORDERS = ("time", "commit")
+LAST = 50
+"""The number of runs that a history shows, unless the caller wants another."""
+
+
+def case_history(
+    case: str,
+    run: str = "",
+    *,
+    series: Sequence[str] = SERIES,
+    last: int = LAST,
+    order: str = "time",
+    store: str = DEFAULT_URL,
+) -> CaseHistory:
+    """Return the attempts at a case along a series: whether it is broken or flaky, and since which run.
+
+    `case` is the id or the name of a case. The other arguments are those of `history`.
+    """
+    with closing(open_store(store, create=False)) as run_store:
+        common, members = find_series(run_store, run, series, order)
+        return follow_case((measure_stored(run_store, info, only=CASES) for info in members[-last:]), case, common)
+
+
+def find_series(store: Store, run: str, series: Sequence[str], order: str) -> tuple[dict[str, str], list[RunInfo]]:
+    """Return what the runs of a series share, and its finished runs, the oldest first."""
+    if order not in ORDERS:
+        raise UsageError(f"{spell('order')}: must be one of {', '.join(ORDERS)}, got {order!r}")
+    for field in series:
+        if field not in FIELDS:
+            raise UsageError(f"{spell('series')}: must be one of {', '.join(FIELDS)}, got {field!r}")
+    finished = [info for info in reversed(store.runs()) if info.finished is not None]
+    if not finished:
+        raise UsageError("the store holds no finished run")
+    chosen = store.run(run) if run else finished[-1]
+    common = describe_run(chosen, series)
+    members = [info for info in finished if describe_run(info, series) == common]
+    if order == "commit":
+        members.sort(key=_date)
+    if not members:
+        raise UsageError(f"run {chosen.id} is not finished, and its series has no other run")
+    return common, members
+
+
+def _date(info: RunInfo) -> tuple[datetime, str]:
+    """Return the place of a run in the order of commits: their author dates, then the times of the runs."""
+    for text in (str(info.git.get("date", "")), info.started):
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(text)
+            return moment if moment.tzinfo else moment.replace(tzinfo=UTC), info.started
+    return datetime.max.replace(tzinfo=UTC), info.started
+
+
+def describe_run(info: RunInfo, series: Sequence[str]) -> dict[str, str]:
+    """Return the fields of a run that name its series."""
+    texts = {
+        "agent": str(info.config.get("agent") or ""),
+        "eval_set": " ".join(map(str, info.config.get("eval_set_ids") or ())),
+        "branch": str(info.git.get("branch", "")),
+        "name": info.name,
+        "tags": " ".join(info.tags),
+        "kind": info.kind,
+    }
+    return {field: texts[field] for field in series}
