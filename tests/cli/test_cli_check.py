@@ -6,6 +6,7 @@ import json
 import os
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -204,7 +205,7 @@ def test_files_of_spans_and_log_records_are_also_checked_together() -> None:
     assert done.code == 0
 
 
-LOG = {"request": {"messages": [{"role": "user", "content": "hi"}]}, "answer": {"text": "Hello."}}
+LOG: dict[str, Any] = {"request": {"messages": [{"role": "user", "content": "hi"}]}, "answer": {"text": "Hello."}}
 PATHS = "messages=request.messages,reply=answer.text"
 
 
