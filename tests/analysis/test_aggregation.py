@@ -110,7 +110,7 @@ def test_equal_values_without_a_bound_have_no_interval() -> None:
 def test_seconds_tokens_and_prices_are_the_amounts_of_the_catalog() -> None:
     """Calls are counts."""
     amounts = {name for name, entry in CATALOG.items() if entry.range.logarithmic}
-    assert amounts == {"token_usage_v1", "invocation_duration_v1", "agent_cost_v1"}
+    assert amounts == {"token_usage_v1", "invocation_duration_v1", "time_to_first_token_v1", "agent_cost_v1"}
 
 
 def test_one_case_has_no_interval() -> None:

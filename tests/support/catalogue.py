@@ -25,7 +25,10 @@ SIMULATED = "per_turn_user_simulator_quality_v1"
 
 def _turn(number: int, *, reply: str) -> Invocation:
     steps = (call("look", place=number), ToolResult("look", "found"), Message("One moment.", "agent"))
-    usages, durations = (Usage(100 * number, 10, model="gpt-4o"),), Durations(total=float(number))
+    usages, durations = (
+        (Usage(100 * number, 10, model="gpt-4o"),),
+        Durations(total=float(number), first_token=number / 2),
+    )
     return Invocation(Message(f"question {number}"), steps, Message(reply, "agent"), usages=usages, durations=durations)
 
 
