@@ -39,6 +39,17 @@ from fairtrial.llm.endpoint_options import Price
 from fairtrial.llm.known_providers import ALIASES, PROTOCOL_NAMES, PROVIDERS, KnownProvider, find_extra
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.metrics.entries import CATALOG
+from fairtrial.metrics.tool_rules.rule_options import (
+    ArgumentOptions,
+    BetweenOptions,
+    CountOptions,
+    ErrorOptions,
+    NeverOptions,
+    OrderOptions,
+    SourceOptions,
+    SpeechOptions,
+    ToolRule,
+)
 from fairtrial.simulate.environment_options import (
     Chaos,
     EnvironmentOptions,
@@ -143,7 +154,24 @@ def criteria_options() -> str:
     for entry in CATALOG.values():
         sections += [f"## {entry.name}", f"{entry.summary} {entry.when}"]
         sections.append(option_table([threshold_option(entry.range), *entry.options], _sections_of_options()))
+        if entry.name == "tool_rules_v1":
+            for kind, (title, introduction) in RULE_SECTIONS.items():
+                sections += [f"### {title}", introduction, option_table(list_options(kind), _sections_of_options())]
     return "\n\n".join(sections) + "\n"
+
+
+RULE_SECTIONS: dict[type, tuple[str, str]] = {
+    ToolRule: ("Rules about tools", "An entry of `rules`: an id, a sentence, and one of the forms."),
+    NeverOptions: ("The form never", "The name of a tool alone is short for `call`."),
+    OrderOptions: ("The forms of order", "The options of `before`, `after` and `immediately_after`."),
+    BetweenOptions: ("The form between", "A call between two others."),
+    CountOptions: ("The forms of number", "The options of `at_most`, `at_least` and `at_most_per_invocation`."),
+    ArgumentOptions: ("The form argument", "A JSON Schema or comparisons."),
+    SourceOptions: ("The form source", "The sources of a value."),
+    SpeechOptions: ("The forms of replies", "The options of `says` and `never_says`."),
+    ErrorOptions: ("The form errors", "What follows an error."),
+}
+"""The sections about rules below `tool_rules_v1`: the options, the title and the first sentence of each."""
 
 
 _CRITERIA_INTRODUCTION = """\
@@ -280,8 +308,12 @@ arguments decide."""
 
 def _sections_of_options() -> dict[type, str]:
     """The addresses of the sections, for links from options."""
-    titles = {kind: title.lower().replace(" ", "-") for kind, (title, _) in OPTION_SECTIONS.items()}
-    return {kind: f"configuration-options.md#{title}" for kind, title in titles.items()}
+    pages = {"configuration-options.md": OPTION_SECTIONS, "criteria-options.md": RULE_SECTIONS}
+    return {
+        kind: f"{page}#{title.lower().replace(' ', '-')}"
+        for page, sections in pages.items()
+        for kind, (title, _) in sections.items()
+    }
 
 
 def model_providers() -> str:
