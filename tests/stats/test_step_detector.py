@@ -162,13 +162,15 @@ def test_draws_confirm_a_step_of_smaller_evidence() -> None:
     assert any(step.evidence < 1000 for step in steps if step is not None)
 
 
-def test_draws_confirm_no_step_without_a_change() -> None:
-    """Among 200 looks at different runs, none may be expected to show a step."""
-    for seed in range(200):
+def test_draws_confirm_hardly_any_step_without_a_change() -> None:
+    """Of 300 looks at different runs, 0.3 may be expected to show a step, and 3 with a probability of 0.4 %."""
+    steps = 0
+    for seed in range(300):
         detector = StepDetector()
         *before, last = make_fall(seed, 10, 0.0)
         detector.resume(before)
-        assert detector.add(last) is None
+        steps += detector.add(last) is not None
+    assert steps < 3
 
 
 def test_the_order_of_cases_does_not_matter_to_draws() -> None:
@@ -179,4 +181,7 @@ def test_the_order_of_cases_does_not_matter_to_draws() -> None:
         detector = StepDetector()
         detector.resume([dict(sorted(run.items(), reverse=reverse)) for run in before])
         answers.append(detector.add(last))
-    assert answers[0] == answers[1]
+    first, second = answers
+    assert first is not None
+    assert second is not None
+    assert (first.start, first.alarm, first.evidence) == pytest.approx((second.start, second.alarm, second.evidence))
