@@ -138,3 +138,50 @@ def test_false_steps_stay_within_their_rate(is_dependent: bool) -> None:
                 values[case] = (float(passed), 3)
             steps += detector.add(values) is not None
     assert steps <= 75
+
+
+def make_fall(seed: int, runs: int, lost: float) -> list[dict[int, CaseValue]]:
+    """Runs of 100 cases whose pass rates are spread over 0..1, of which the last run loses a share."""
+    rng = random.Random(seed)
+    rates = [rng.random() for _ in range(100)]
+    return [
+        {case: (float(rng.random() < rate * (1 - lost * (run == runs - 1))), 1) for case, rate in enumerate(rates)}
+        for run in range(runs)
+    ]
+
+
+def test_draws_confirm_a_step_of_smaller_evidence() -> None:
+    """A fall by 40 % in a single run has an e-value below 1,000, which no draw of 1,010 reaches."""
+    steps = []
+    for seed in range(4):
+        detector = StepDetector()
+        *before, last = make_fall(seed, 21, 0.4)
+        detector.resume(before)
+        steps.append(detector.add(last))
+    assert [step.start for step in steps if step is not None] == [20] * 4
+    assert any(step.evidence < 1000 for step in steps if step is not None)
+
+
+def test_draws_confirm_hardly_any_step_without_a_change() -> None:
+    """Of 300 looks at different runs, 0.3 may be expected to show a step, and 3 with a probability of 0.4 %."""
+    steps = 0
+    for seed in range(300):
+        detector = StepDetector()
+        *before, last = make_fall(seed, 10, 0.0)
+        detector.resume(before)
+        steps += detector.add(last) is not None
+    assert steps < 3
+
+
+def test_the_order_of_cases_does_not_matter_to_draws() -> None:
+    """The same runs give the same answer."""
+    *before, last = make_fall(1, 21, 0.3)
+    answers = []
+    for reverse in (False, True):
+        detector = StepDetector()
+        detector.resume([dict(sorted(run.items(), reverse=reverse)) for run in before])
+        answers.append(detector.add(last))
+    first, second = answers
+    assert first is not None
+    assert second is not None
+    assert (first.start, first.alarm, first.evidence) == pytest.approx((second.start, second.alarm, second.evidence))

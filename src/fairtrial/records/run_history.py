@@ -10,7 +10,7 @@ class HistoryStep(Record, frozen=True):
     """A change of a measure that holds. `change` is the mean difference of the cases that both sides share.
 
     `first` is the id of the first run after the step, and `seen_in` the id of the run that raised the alarm. `cases` is
-    the number of shared cases. `evidence` is the e-value, at least the number of runs between false steps.
+    the number of shared cases. `evidence` is the e-value of the step.
     """
 
     first: str

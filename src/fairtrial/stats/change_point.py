@@ -186,8 +186,8 @@ class ChangePoint:
             before = _minus(total, after)
             log_split = math.log(_CHANGES) + _log_one(*before) + _log_one(*after)
             changed = math.exp(log_split - _log_add(log_split, log_same))
-            old, new = (changed * _rate(*own) + (1 - changed) * same_rate for own in (before, after))
-            chances.append((place, weight, old, new))
+            without, having = (changed * _rate(*own) + (1 - changed) * same_rate for own in (before, after))
+            chances.append((place, weight, without, having))
         return _Forecast(tuple(chances))
 
     def _after(self, row: Mapping[int, Outcomes], first: int) -> Outcomes:

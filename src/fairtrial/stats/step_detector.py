@@ -4,22 +4,26 @@ If nothing changed since a step, the values that the runs gave a case come in an
 each split of the runs into earlier and later runs is a draw without replacement, and `exp(tilt * sum of the later
 values)`, divided by its mean over all draws, is an e-value: its expectation is 1. The product over independent cases
 and the mean over splits and tilts are e-values, too. By Markov's inequality, an e-value reaches N with a probability of
-at most 1 / N, so that at most one run in N raises a false alarm.
+at most 1 / N. In fact, it does so far more rarely. So a smaller e-value raises an alarm, too, if it is larger than
+those of enough draws in which the values of each case come in another order: the largest of N numbers that come in any
+order is the first with a probability of 1 / N. Both together raise a false alarm in at most one run in N.
 
-Sources: Vovk and Wang, E-values: calibration, combination and applications, 2021. Shin, Ramdas and Rinaldo,
-E-detectors, 2024. Hoeffding, Probability inequalities for sums of bounded random variables, 1963, section 6: the mean
-of `exp` over draws without replacement is at most the mean over draws with replacement.
+Sources: Besag and Clifford, Generalized Monte Carlo significance tests, 1989. Vovk and Wang, E-values: calibration,
+combination and applications, 2021. Shin, Ramdas and Rinaldo, E-detectors, 2024. Hoeffding, Probability inequalities for
+sums of bounded random variables, 1963, section 6: the mean of `exp` over draws without replacement is at most the mean
+over draws with replacement.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain, compress, repeat
+from itertools import accumulate, chain, compress, repeat
 from operator import sub
+from random import Random
 from typing import Any, NamedTuple
 
 RUNS_BETWEEN_FALSE_STEPS = 1000
@@ -37,6 +41,13 @@ _SPARSE = 0.2
 _CHANGES = math.log(_SPARSE)
 _NO_EVIDENCE = (0.0,) * (2 * len(_TILTS))
 """The logarithms of the e-values of a case that shows nothing."""
+_SCREEN = 10.0
+"""An e-value below it is compared with no draws."""
+_MARKOV = 0.01
+"""The share of the false alarms that Markov's inequality may spend. The draws may spend the others."""
+_MOST_DRAWS = 10_000
+"""If a rate of false alarms needs more draws, or hardly any, Markov's inequality spends all of them."""
+_ROUNDING = 1e-9
 _LARGE = 600.0
 """Above it, `exp` is near the largest float."""
 
@@ -48,7 +59,7 @@ Counts = tuple[tuple[CaseValue, int], ...]
 
 @dataclass(frozen=True)
 class FoundStep:
-    """A step. `start` is the number of the first run after it, and `evidence` the e-value, at least N.
+    """A step. `start` is the number of the first run after it, and `evidence` the e-value.
 
     `alarm` is the number of the run that raised it.
     """
@@ -95,11 +106,23 @@ class StepDetector:
         if not tests:
             return None
         evidence = _mean_of_exp([test for _, test in tests])
-        if evidence < self.false_every:
+        if not self._is_rare(evidence):
             return None
         later = max(tests, key=lambda test: test[1])[0]
         self._keep(later)
         return FoundStep(self._number - later + 1, self._number, evidence)
+
+    def _is_rare(self, evidence: float) -> bool:
+        """Return whether evidence is so large in at most one run in N without a change."""
+        if not _SCREEN <= self.false_every <= _MOST_DRAWS:
+            return evidence >= self.false_every
+        if evidence >= self.false_every / _MARKOV:
+            return True
+        if evidence < _SCREEN:
+            return False
+        shuffled = _ShuffledRuns(list(self._runs))
+        limit = evidence * (1 - _ROUNDING)
+        return all(shuffled.draw() < limit for _ in range(math.ceil(self.false_every / (1 - _MARKOV)) - 1))
 
     def _append(self, values: Mapping[Any, CaseValue]) -> None:
         sums = self._sums[-1].copy() if self._sums else _Sums()
@@ -270,6 +293,53 @@ def _log_means_of_draws(successes: int, number: int, size: int) -> tuple[float, 
             total = total * base + chance
         means.append(tilt * (high if tilt > 0 else low) + math.log(total))
     return tuple(means)
+
+
+class _ShuffledRuns:
+    """Draws runs in which the values of each case come in any order. The draws are the same for the same runs."""
+
+    def __init__(self, runs: Sequence[Mapping[Any, CaseValue]]) -> None:
+        self._random = Random(0)  # noqa: S311  (draws that can be repeated, no secret)
+        self._lengths = [length for length in _LENGTHS if length < len(runs)]
+        lines: defaultdict[Hashable, list[tuple[int, CaseValue]]] = defaultdict(list)
+        for place, values in enumerate(runs):
+            for case, value in values.items():
+                lines[case].append((len(runs) - place, value))
+        cases = (self._read(line) for line in sorted(lines.values()))
+        self._cases = [case for case in cases if case is not None]
+
+    def _read(self, line: Sequence[tuple[int, CaseValue]]) -> _ShuffledCase | None:
+        """Return a case, or None if it shows nothing. Each of its values has an age in runs, from 1."""
+        case = _read_case(tuple(Counter(value for _, value in line).items()))
+        if case is None:
+            return None
+        if isinstance(case, _Draws):
+            sizes = [sum(attempts for age, (_, attempts) in line if age <= length) for length in self._lengths]
+            return _ShuffledCase(case, [1.0] * case.successes + [0.0] * (case.number - case.successes), sizes)
+        values = [total / attempts if case.is_share else total for _, (total, attempts) in line]
+        return _ShuffledCase(case, values, [sum(age <= length for age, _ in line) for length in self._lengths])
+
+    def draw(self) -> float:
+        """Return the evidence of the next draw."""
+        weights = [case.weigh(self._random) for case in self._cases]
+        tests = [total for own in zip(*weights, strict=True) for total in map(sum, zip(*own, strict=True))]
+        return _mean_of_exp(tests)
+
+
+@dataclass(frozen=True)
+class _ShuffledCase:
+    """A case with its values, and how many of them are later ones for each length."""
+
+    case: _Draws | _Means
+    values: Sequence[float]
+    sizes: Sequence[int]
+
+    def weigh(self, rng: Random) -> list[tuple[float, ...]]:
+        """Return the logarithms of the e-values for each length, the values being in any order."""
+        sums = list(accumulate(rng.sample(self.values, self.sizes[-1]), initial=0.0))
+        if isinstance(self.case, _Draws):
+            return [_weigh_draws(self.case, size, sums[size]) for size in self.sizes]
+        return [_weigh_means(self.case, size, sums[size]) for size in self.sizes]
 
 
 def _mean_of_exp(logarithms: Sequence[float]) -> float:
