@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import email
+import hashlib
+import os
 import re
 import runpy
 import subprocess
@@ -43,6 +45,22 @@ def test_a_wheel_holds_every_file_of_the_package_and_the_examples(
     readme = str(page.get_payload())
     assert not RELATIVE.search(readme)
     assert "(https://git.example.org/fair/trial/blob/main/docs/index.md)" in readme
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_two_builds_are_equal_byte_by_byte(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anyone can build a release again, and compare. The time of the build and the clock of files do not count."""
+    monkeypatch.setenv("FAIRTRIAL_REPOSITORY", "https://git.example.org/fair/trial")
+    digests = []
+    for number in range(2):
+        folder = tmp_path / str(number)
+        command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+        (file,) = folder.iterdir()
+        digests.append(hashlib.sha256(file.read_bytes()).hexdigest())
+        os.utime(ROOT / "README.md")
+    assert digests[0] == digests[1]
 
 
 def test_a_build_without_a_repository_has_no_dead_links() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ _BLOCK = 1 << 16
 _STEP = 4 << 20
 """So many bytes are forgotten at once: to forget them page by page takes longer."""
 
-can_forget = hasattr(mmap, "MADV_DONTNEED") and hasattr(mmap, "MAP_ANONYMOUS")
+can_forget = sys.platform != "win32" and hasattr(mmap, "MADV_DONTNEED") and hasattr(mmap, "MAP_ANONYMOUS")
 """Whether this system takes back a part of the memory of a text. Windows does not."""
 
 
@@ -22,7 +23,7 @@ class LargeText:
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
             size = max(1, path.stat().st_size)
-            self.memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            self.memory = _own_memory(size)
             self._forgotten = 0
             # A file that has become shorter ends with zeros, and is then not JSON.
             file.readinto(self.memory)
@@ -42,7 +43,14 @@ class LargeText:
 
     def forget(self, end: int) -> None:
         """Give back the memory of the text up to a position. Nobody may read that part again."""
-        if end - self._forgotten >= _STEP:
+        if sys.platform != "win32" and end - self._forgotten >= _STEP:
             end -= end % mmap.PAGESIZE
             self.memory.madvise(mmap.MADV_DONTNEED, self._forgotten, end - self._forgotten)
             self._forgotten = end
+
+
+def _own_memory(size: int) -> mmap.mmap:
+    """Return memory that belongs to no file."""
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -53,7 +54,7 @@ async def kill_group(process: Process) -> None:
     It waits a second for the end of the process, not for children that left the group.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
+        if sys.platform != "win32":
             os.killpg(process.pid, signal.SIGKILL)
         elif process.returncode is None:
             process.kill()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import IO, Any
 
 
@@ -10,10 +11,10 @@ def try_to_lock(file: IO[Any]) -> bool | None:
 
     The result is False if another process has the lock, and None if the system does not have such locks (Windows).
     """
-    try:
-        import fcntl
-    except ImportError:
+    if sys.platform == "win32":
         return None
+    import fcntl
+
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -168,7 +169,9 @@ def wrap(
 def _docker_command(
     command: Sequence[str], image: str, workspace: Path, home: Path, variables: Collection[str]
 ) -> list[str]:
-    options = ["--interactive", "--init", "--name", home.parent.name, "--user", f"{os.getuid()}:{os.getgid()}"]
+    options = ["--interactive", "--init", "--name", home.parent.name]
+    if sys.platform != "win32":  # Docker Desktop maps the owner of files by itself there
+        options += ["--user", f"{os.getuid()}:{os.getgid()}"]
     options += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", "1024"]
     for folder in (workspace, home):
         options += ["--volume", f"{folder}:{folder}"]

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -128,7 +129,10 @@ async def end_group(process: Process, home: Path | None = None) -> None:
     Processes that left the group are known by their `home`, where the system shows the environment of processes.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
     if home is not None:
         _end_strays(home)
     # asyncio does not see the end of a process while its output is unread and reading is paused.
@@ -139,6 +143,8 @@ async def end_group(process: Process, home: Path | None = None) -> None:
 
 
 def _end_strays(home: Path) -> None:
+    if sys.platform == "win32":  # it does not show the environment of processes
+        return
     mark = f"HOME={home}".encode()
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
