@@ -47,10 +47,11 @@ _AFTER_NAME = (
 )
 """What stands after a name of a secret and holds its value, and the text before the name, backwards."""
 _COLUMNS = re.compile(
-    r"\(([^()]{1,400})\)\s{0,5}values\s{0,5}\(((?:'(?:[^'\n]|''){0,400}'|[^()'\n]{1,40}|\([^()\n]{0,40}\)){1,40})\)",
+    r"\(([^()]{1,400}+)\)\s{0,5}values\s{0,5}"
+    r"\(((?>'(?>[^'\n]|''){0,400}+'|[^()'\n]{1,40}+|\([^()\n]{0,40}+\)){1,40}+)\)",
     re.IGNORECASE,
 )
-_ITEM = re.compile(r"\s*('(?:[^'\n]|'')*'|[^,']*)(?:,|\Z)")
+_ITEM = re.compile(r"\s*+('(?>[^'\n]|'')*+'|[^,']*+)(?:,|\Z)")
 _LOGIN_STARTS = (
     "directoryentry",
     "login",
