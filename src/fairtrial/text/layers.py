@@ -94,8 +94,7 @@ def signs_of_layers(text: str) -> Iterator[str]:
 
 
 def decode_layers(text: str) -> Iterator[Layer]:
-    """Yield the text without JSON's escapes, without a URL's escapes, with narrow letters, and without
-    characters that have no width, if these differ.
+    """Yield the text without escapes of JSON or URLs, with narrow letters, or without invisible ones, if it differs.
 
     For example, `q=%22a%22` gives `q="a"`. Each layer may hold further layers.
     """

@@ -14,12 +14,12 @@ Span = tuple[int, int, str]
 
 _QUOTED = r"[\"'`](?P<value>[^\"'`\n]{4,400})[\"'`]"
 _AFTER_NAME = (
-    # cfg.set("db.password", "..."), getByLabel("Password").fill("...")
+    # the arguments of calls after the name, for example of cfg.set
     (
         re.compile(r"[\w .#\]*:-]{0,30}[\"'`]\s{0,3}(?:,|\)\s{0,3}\.\s{0,3}\w{1,24}\()\s{0,20}" + _QUOTED),
         re.compile(r"[\w .\#:@*=\[-]{0,40}[\"'`][rbuf]{0,2}\s{0,3}\("),
     ),
-    # setPassword("..."), .password("...")
+    # the calls of setters, for example of setPassword
     (
         re.compile(r"\w{0,20}\(\s{0,3}" + _QUOTED),
         re.compile(r"\w{0,20}(?<!teg)(?<!dnif)(?<!hctef)(?<!daer)(?<!daol)(?<!yfirev)(?<!kcehc)(?<!hsah)(?!\w)"),
