@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fairtrial.text.redaction.key_forms import entropy_of
+from fairtrial.text.redaction.key_forms import measure_entropy
 from fairtrial.text.redaction.secret_names import Core
 from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder, is_quoted_secret
 from fairtrial.text.runs import match_from
@@ -45,7 +45,7 @@ _AFTER_NAME = (
         re.compile(r"\w{0,40}[ \t]{1,3}vnetes\b"),
     ),
 )
-"""What stands after a name of a secret and holds its value, and the text before the name, backwards."""
+"""The text after the name of a secret, with its value, and the text before the name, backwards."""
 _COLUMNS = re.compile(
     r"\(([^()]{1,400}+)\)\s{0,5}values\s{0,5}"
     r"\(((?>'(?>[^'\n]|''){0,400}+'|[^()'\n]{1,40}+|\([^()\n]{0,40}+\)){1,40}+)\)",
@@ -115,7 +115,7 @@ def find(text: str, lowered: str) -> Iterator[Span]:
     if "=" in text:
         for match in match_from(_PARAMETER, _PARAMETER_STARTS, text, lowered):
             value = match["value"]
-            if is_mixed(value) and entropy_of(value) >= _LEAST_ENTROPY and not is_placeholder(value):
+            if is_mixed(value) and measure_entropy(value) >= _LEAST_ENTROPY and not is_placeholder(value):
                 yield *match.span("value"), "parameter"
 
 

@@ -61,7 +61,7 @@ MARKS = (
 """Every text in which a pair of name and secret stands contains one of these strings in lower case."""
 _CORE_MARKS = frozenset({*MARKS, "clave", "cred"})
 _OTHER_SIGNS = (*("clave", "code", "pin", "otp", "cv", "phrase", "mnemonic", "cred", "psk", "community"),)
-"""What other sentences and files with secrets contain."""
+"""The marks of other sentences and files with secrets."""
 _ALL_MARKS = (*MARKS, *_OTHER_SIGNS)
 _SHORTEST_MARKS = tuple(mark for mark in _ALL_MARKS if not any(part in mark for part in _ALL_MARKS if part != mark))
 """The marks that do not contain another mark."""
@@ -85,7 +85,7 @@ _PROSE = re.compile(
     r"(?:'?s'?)?(?:[.,!?;)]{0,3} {1,2}(?!(?:is|es|was)\b|\w{1,12}=)[a-z(]"
     r"|[.!?]{1,3}[\s\"'])(?![^\"\n]{0,60}\"\s?:)"
 )
-"""What follows a word in a sentence. After the name of a secret, a sign, a quote or a word such as `is` follows."""
+"""The text after a word in a sentence. After the name of a secret, a sign, a quote or a word such as `is` follows."""
 _SENTENCE_END = re.compile(r"[\"'][,}\]]")
 _OPTION = re.compile(r"(?:-|setenv\s)[\w-]{0,30}\Z")
 _LONGEST_NAME = 80

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
-from fairtrial.text.redaction.key_forms import entropy_of
+from fairtrial.text.redaction.key_forms import measure_entropy
 from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, trim
 
 Span = tuple[int, int, str]
@@ -100,12 +100,12 @@ _LEAST_KEY_ENTROPY = 3.2
 
 
 class _Form(NamedTuple):
-    """A form of sentence: the beginnings of its pattern, what the secret is, and which values are secrets."""
+    """A form of sentence: the beginnings of its pattern, the kind of secret, and the values that are secrets."""
 
     starts: tuple[str, ...]
     pattern: re.Pattern[str]
     detail: str
-    read: Callable[[re.Match[str], str], str]
+    extract: Callable[[re.Match[str], str], str]
 
 
 def find_names(text: str, lowered: str, marks: Collection[str]) -> set[str]:
@@ -142,7 +142,7 @@ def _find_all(text: str, lowered: str, marks: Collection[str]) -> Iterator[tuple
 def _read(form: _Form, match: re.Match[str], text: str) -> Iterator[Span]:
     group = "value" if match["value"] is not None else "joined"
     start, end = match.span(group)
-    value = form.read(match, text[start:end])
+    value = form.extract(match, text[start:end])
     if value:
         yield start, start + len(value), form.detail
 
@@ -163,7 +163,7 @@ def _read_password(match: re.Match[str], raw: str) -> str:
 def _read_key(_: re.Match[str], raw: str) -> str:
     """Return the key at the start of a text, or an empty string."""
     value = raw.rstrip(_ENDING)
-    is_random = len(value) >= _SHORTEST_KEY and is_mixed(value) and entropy_of(value) >= _LEAST_KEY_ENTROPY
+    is_random = len(value) >= _SHORTEST_KEY and is_mixed(value) and measure_entropy(value) >= _LEAST_KEY_ENTROPY
     return value if is_random and is_bare_secret(value, password=False) and not _NO_SECRET.match(value) else ""
 
 
