@@ -126,3 +126,10 @@ def test_hostile_text_comes_back(part: str) -> None:
     """A search that is not linear would not end on such a text. Redacting the result again changes nothing."""
     clean = redact(part * (60_000 // len(part)), people=True)[0]
     assert redact(clean, people=True)[0] == clean
+
+
+@pytest.mark.parametrize("name", ["DATADOG", "datadog", "-Ddatadog.login", "MY_DATADOG_KEY"])
+def test_a_key_goes_beside_its_providers_name(name: str) -> None:
+    """In an environment, in settings and as an option of Java, at the start of a line, too."""
+    key = "4f3c9a8b7d6e5f4a" * 2
+    assert redact(f"one line\n{name}={key}")[0].startswith(f"one line\n{name}=[REDACTED:")

@@ -88,8 +88,12 @@ def _name_before(text: str, place: int) -> str:
     before = text[max(0, place - _LONGEST_BEFORE) : place].rstrip(_QUOTES)
     if not before or before[-1] not in _SIGNS:
         return ""
-    match = _NAME_BACKWARDS.match(before.rstrip(f"{_SIGNS}{_QUOTES}]")[::-1])
-    return match[0][::-1].removeprefix("D") if match is not None else ""  # -Dsonar.login=...
+    backwards = before.rstrip(f"{_SIGNS}{_QUOTES}]")[::-1]
+    match = _NAME_BACKWARDS.match(backwards)
+    if match is None:
+        return ""
+    is_option = match[0][-1] == "D" and backwards[match.end() : match.end() + 1] == "-"  # -Dsonar.login=...
+    return match[0][-2 if is_option else -1 :: -1]
 
 
 @cache
