@@ -147,3 +147,18 @@ def test_json_that_a_trace_reader_reads_is_still_read() -> None:
     assert fairtrial("redact", "a.json", "-o", "b.json").code == 0
     value = ["value", "--embedder", "none", "--json"]
     assert fairtrial(*value, "b.json").json == fairtrial(*value, "a.json").json
+
+
+def test_measure_plants_secrets_and_counts_them() -> None:
+    """Each group of kinds has a share with its interval, look-alikes too. The file stays as it was."""
+    Path("a.jsonl").write_text('{"steps": [{"content": "hello"}]}\n')
+    done = fairtrial("redact", "--measure", "a.jsonl")
+    assert done.code == 0
+    lines = [line for line in done.out.splitlines() if not line.startswith(" ")]
+    assert len(lines) > 10
+    assert all("%, " in line for line in lines)
+    (look_alikes,) = [line for line in lines if line.startswith("look-alike")]
+    assert "changed: 0 of" in look_alikes
+    assert Path("a.jsonl").read_text() == '{"steps": [{"content": "hello"}]}\n'
+    refused = fairtrial("redact", "--measure", "--check", "a.jsonl")
+    assert (refused.code != 0, "--measure writes nothing" in refused.err) == (True, True)

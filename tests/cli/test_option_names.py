@@ -34,7 +34,7 @@ _OTHERS = {
     "config/custom_metric_options.py": "describes an option of configurations, which the reference shows",
     "metrics/catalog.py": "names both spellings",
     "text/languages.py": "reads the option of each command before the command is known",
-    "text/redaction/secret_shapes.py": "a pattern of commands",
+    "text/redaction/secret_commands.py": "a pattern of commands",
     "valuation/weights.py": "options of pip",
     "reports/": "reports of the command line",
     "formats/": "readers, which several helpers change",

@@ -118,8 +118,8 @@ def _measure(files: tuple[str, ...], *, people: bool, emails: bool) -> int:
     for group in measure_redaction(files, people=people, emails=emails):
         low, high = group.interval
         verb = "changed" if group.name == "look-alike" else "found"
-        shares = f"{group.found / group.planted:6.1%} [{low:.1%}, {high:.1%}]"
-        echo(f"{group.name:34} {shares} {verb}: {group.found:,} of {group.planted:,}, {count(group.kinds, 'kind')}")
+        shares = f"{group.removed / group.planted:6.1%} [{low:.1%}, {high:.1%}]"
+        echo(f"{group.name:34} {shares} {verb}: {group.removed:,} of {group.planted:,}, {count(group.kinds, 'kind')}")
         for kind in group.low_kinds[:_SHOWN_KINDS]:
             echo(visible_line(f"    {kind}"))
         if len(group.low_kinds) > _SHOWN_KINDS:

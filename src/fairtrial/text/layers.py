@@ -94,8 +94,7 @@ def signs_of_layers(text: str) -> Iterator[str]:
 
 
 def decode_layers(text: str) -> Iterator[Layer]:
-    """Yield the text without JSON's escapes, without a URL's escapes, with narrow letters, and without
-    characters that have no width, if these differ.
+    """Yield the text without escapes of JSON or URLs, with narrow letters, or without invisible ones, if it differs.
 
     For example, `q=%22a%22` gives `q="a"`. Each layer may hold further layers.
     """
@@ -106,7 +105,7 @@ def decode_layers(text: str) -> Iterator[Layer]:
     if _may_be_wide(text) and (narrow := text.translate(_WIDE)) != text:
         yield Layer(narrow, text, _NO_ESCAPE, _json_sign)
     if _holds(text, _INVISIBLE_STARTS) and (visible := _INVISIBLE.sub("", text)) != text:
-        yield Layer(visible, text, _INVISIBLE, _nothing)
+        yield Layer(visible, text, _INVISIBLE, _drop_sign)
 
 
 def unescape_json(text: str) -> str:
@@ -137,7 +136,7 @@ def _holds(text: str, starts: Sequence[bytes]) -> bool:
     return any(start in data for start in starts)
 
 
-def _nothing(_: re.Match[str]) -> str:
+def _drop_sign(_: re.Match[str]) -> str:
     return ""
 
 

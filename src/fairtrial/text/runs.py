@@ -1,4 +1,4 @@
-"""Find what is rare in a text far faster than a pattern does: long runs of characters, and constants."""
+"""Find long runs of characters and constants in a text, far faster than a pattern does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measure what `redact` finds: plant secrets in copies of files, and count those that stay."""
+"""Measure the redaction: plant secrets in copies of files, and count those that stay."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _LOW_SHARE = 0.97
 
 
 class MeasuredGroup(NamedTuple):
-    """A group of kinds: how many canaries of it were planted and found, and the interval of this share."""
+    """A group of kinds: how many canaries of it were planted and removed, and the interval of this share."""
 
     name: str
     kinds: int
     planted: int
-    found: int
+    removed: int
     interval: tuple[float, float]
     low_kinds: tuple[str, ...]
 
 
 def measure_redaction(paths: Sequence[str], *, people: bool = False, emails: bool = True) -> list[MeasuredGroup]:
-    """Plant canaries of all kinds in parts of files, one at a time, and return what was found of each group.
+    """Plant canaries of all kinds in parts of files, one at a time, and return the counts of each group.
 
-    The files are only read. Of look-alikes, those that were changed count as found. Raises UsageError if the files
+    The files are only read. Of look-alikes, those that were changed count as removed. Raises UsageError if the files
     hold no text.
     """
     parts = [part for path in paths for part in _read_parts(path)]
@@ -48,24 +48,24 @@ def measure_redaction(paths: Sequence[str], *, people: bool = False, emails: boo
         raise UsageError(f"{', '.join(paths)}: no text to plant secrets in")
     chance = random.Random(len(parts))  # noqa: S311 - the canaries protect nothing
     planted: Counter[tuple[str, str]] = Counter()
-    found: Counter[tuple[str, str]] = Counter()
+    hits_by_kind: Counter[tuple[str, str]] = Counter()
     for canary in make_canaries(_COUNT, chance, people=people):
         key = canary.group, canary.kind
         planted[key] += 1
-        found[key] += _is_found(canary, chance.choice(parts), chance, people=people, emails=emails)
-    return [_measure(name, planted, found) for name in dict.fromkeys(name for name, _ in planted)]
+        hits_by_kind[key] += _is_found(canary, chance.choice(parts), chance, people=people, emails=emails)
+    return [_measure(name, planted, hits_by_kind) for name in dict.fromkeys(name for name, _ in planted)]
 
 
-def _measure(name: str, planted: Counter[tuple[str, str]], found: Counter[tuple[str, str]]) -> MeasuredGroup:
+def _measure(name: str, planted: Counter[tuple[str, str]], hits_by_kind: Counter[tuple[str, str]]) -> MeasuredGroup:
     kinds = {kind: number for (group, kind), number in planted.items() if group == name}
-    total, hits = sum(kinds.values()), sum(found[name, kind] for kind in kinds)
+    total, hits = sum(kinds.values()), sum(hits_by_kind[name, kind] for kind in kinds)
     # Canaries of one kind resemble each other: each kind is one case.
-    items = [(place < found[name, kind], 1.0) for kind, number in kinds.items() for place in range(number)]
+    items = [(place < hits_by_kind[name, kind], 1.0) for kind, number in kinds.items() for place in range(number)]
     cases = [kind for kind, number in kinds.items() for _ in range(number)]
     share = share_interval(items, cases=cases if len(kinds) > 1 else None)
-    is_low = [kind for kind, number in kinds.items() if found[name, kind] < _LOW_SHARE * number]
+    is_low = [kind for kind, number in kinds.items() if hits_by_kind[name, kind] < _LOW_SHARE * number]
     if name == LOOK_ALIKE:
-        is_low = [kind for kind in kinds if found[name, kind]]
+        is_low = [kind for kind in kinds if hits_by_kind[name, kind]]
     return MeasuredGroup(name, len(kinds), total, hits, share[1:] if share is not None else (0, 1), tuple(is_low))
 
 

@@ -1,4 +1,4 @@
-"""Secrets that are planted to measure what `redact` finds, and texts that only look like secrets."""
+"""Secrets that are planted to measure the redaction, and texts that only look like secrets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairtrial.text.redaction.made_keys import make_text
 LOOK_ALIKE = "look-alike"
 PERSON = "person"
 _PLACE = re.compile(r"\{([a-z]+(?:64)?(?:_\d+)?)\}")
-_KEY_PLACES = ("key: {}", "see {} in the log", '{{"note": "{}"}}', "--header x:{} \\", "({})")
+_KEY_PLACES = ("key: {}", "see {} in the log", '{{"note": "{}"}}', "-H x:{} \\", "({})")
 _NAMED_PLACES = ('{name} = "{key}"', "{name}: {key}", "export {upper}={key}", '{{"{name}": "{key}"}}')
 _WORDS = (
     *(

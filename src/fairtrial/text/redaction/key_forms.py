@@ -45,7 +45,7 @@ def read_forms() -> tuple[KeyForm, ...]:
     )
 
 
-def entropy_of(text: str) -> float:
+def measure_entropy(text: str) -> float:
     """Return the Shannon entropy of a text's characters in bits. Random base64 of 32 characters has about 4.5."""
     size = len(text)
     return -sum(number / size * math.log2(number / size) for number in Counter(text).values())

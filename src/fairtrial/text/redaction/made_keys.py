@@ -45,10 +45,8 @@ def _read(form: str) -> _Group:
             stack[-1].alternatives.append([])
             continue
         item: str | _Group
-        if part["close"]:
-            item = stack.pop()
-        else:
-            item = _expand(part["set"][1:-1]) if part["set"] else part["sign"][-1]
+        inner = _expand(part["set"][1:-1]) if part["set"] else (part["sign"] or "")[-1:]
+        item = stack.pop() if part["close"] else inner
         repeat = _REPEAT.match(form, place)
         least, most = 1, 1
         if repeat is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import accumulate
 
-from fairtrial.text.redaction.key_forms import KeyForm, entropy_of, read_forms
+from fairtrial.text.redaction.key_forms import KeyForm, measure_entropy, read_forms
 from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder
 
 _LEAST_ENTROPY = 2.5
@@ -53,7 +53,7 @@ def owner_under(name: str, value: str) -> str:
     """Return the provider that a name contains, if the value has the form of its keys, or an empty string."""
     for form in forms_under(name):
         is_key = re.fullmatch(form.form, value) and is_mixed(value) and not is_placeholder(value)
-        if is_key and entropy_of(value) >= max(form.entropy, _LEAST_ENTROPY):
+        if is_key and measure_entropy(value) >= max(form.entropy, _LEAST_ENTROPY):
             return form.owner
     return ""
 
@@ -71,15 +71,15 @@ def _forms_under(name: str) -> tuple[KeyForm, ...]:
     whole = "".join(words)
     starts = {whole[place : place + _START] for place in accumulate(map(len, words), initial=0)}
     groups = _by_start()
-    found = [form for start in sorted(starts) for form in groups.get(start, ()) if _keyword_of(form) in whole]
+    named = [form for start in sorted(starts) for form in groups.get(start, ()) if _join_keyword(form) in whole]
     return tuple(
         form
-        for form in found
-        if all(word in _keyword_of(form) or _keyword_of(form) in word or _COMMON.match(word) for word in words)
+        for form in named
+        if all(word in _join_keyword(form) or _join_keyword(form) in word or _COMMON.match(word) for word in words)
     )
 
 
-def _keyword_of(form: KeyForm) -> str:
+def _join_keyword(form: KeyForm) -> str:
     return form.keyword.replace("_", "")
 
 
@@ -88,8 +88,12 @@ def _name_before(text: str, place: int) -> str:
     before = text[max(0, place - _LONGEST_BEFORE) : place].rstrip(_QUOTES)
     if not before or before[-1] not in _SIGNS:
         return ""
-    match = _NAME_BACKWARDS.match(before.rstrip(f"{_SIGNS}{_QUOTES}]")[::-1])
-    return match[0][::-1].removeprefix("D") if match is not None else ""  # -Dsonar.login=...
+    backwards = before.rstrip(f"{_SIGNS}{_QUOTES}]")[::-1]
+    match = _NAME_BACKWARDS.match(backwards)
+    if match is None:
+        return ""
+    is_option = match[0][-1] == "D" and backwards[match.end() : match.end() + 1] == "-"  # -Dsonar.login=...
+    return match[0][-2 if is_option else -1 :: -1]
 
 
 @cache
@@ -97,5 +101,5 @@ def _by_start() -> dict[str, tuple[KeyForm, ...]]:
     groups: dict[str, list[KeyForm]] = {}
     for form in read_forms():
         if form.keyword:
-            groups.setdefault(_keyword_of(form)[:_START], []).append(form)
+            groups.setdefault(_join_keyword(form)[:_START], []).append(form)
     return {start: tuple(group) for start, group in groups.items()}

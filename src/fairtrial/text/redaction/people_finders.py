@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from fairtrial.text.redaction import people
+from fairtrial.text.redaction.person_details import find_details
 from fairtrial.text.redaction.person_numbers import find_persons
 from fairtrial.text.redaction.secret_search import (
     NUMBER,
@@ -28,6 +29,11 @@ def _numbers(kind: Kind, find: Callable[[str], Iterator[Span]]) -> Finder:
 
 
 FINDERS = (
+    Finder(
+        "person",
+        lambda text, _: [text[start:end].lower() for start, end, _ in find_details(text)],
+        lambda text, _: find_details(text),
+    ),
     _numbers("account", people.find_accounts),
     _numbers("person", find_persons),
     _numbers("card", people.find_cards),

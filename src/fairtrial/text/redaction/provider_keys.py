@@ -9,7 +9,7 @@ from functools import cache
 from string import ascii_letters, digits
 
 from fairtrial.text.redaction import named_keys
-from fairtrial.text.redaction.key_forms import KeyForm, entropy_of, read_forms
+from fairtrial.text.redaction.key_forms import KeyForm, measure_entropy, read_forms
 from fairtrial.text.redaction.secret_values import is_mixed
 from fairtrial.text.runs import long_runs
 
@@ -108,7 +108,7 @@ def _find_all(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _is_random(form: KeyForm, key: str) -> bool:
     """Return whether a key is as random as its form says. Words in code hardly ever have digits and this entropy."""
-    return not form.entropy or (is_mixed(key) and entropy_of(key) >= form.entropy)
+    return not form.entropy or (is_mixed(key) and measure_entropy(key) >= form.entropy)
 
 
 def checksum_fits(token: str) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -242,7 +243,7 @@ def _pairs(text: str, _: Collection[str]) -> Iterator[Span]:
             end = span[1]
 
 
-def _find_apart(text: str, lowered: str, marks: Set[str]) -> Iterator[Span]:
+def _find_apart(text: str, lowered: str, marks: AbstractSet[str]) -> Iterator[Span]:
     """Yield the secrets whose names stand in no key of an object, so that a whole text shows all of them."""
     yield from secret_commands.find_lines(text, lowered)
     yield from secret_files.find(text, lowered, marks)

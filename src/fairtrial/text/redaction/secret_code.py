@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fairtrial.text.redaction.key_forms import entropy_of
+from fairtrial.text.redaction.key_forms import measure_entropy
 from fairtrial.text.redaction.secret_names import Core
 from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder, is_quoted_secret
 from fairtrial.text.runs import match_from
@@ -14,12 +14,12 @@ Span = tuple[int, int, str]
 
 _QUOTED = r"[\"'`](?P<value>[^\"'`\n]{4,400})[\"'`]"
 _AFTER_NAME = (
-    # cfg.set("db.password", "..."), getByLabel("Password").fill("...")
+    # the arguments of calls after the name, for example of cfg.set
     (
         re.compile(r"[\w .#\]*:-]{0,30}[\"'`]\s{0,3}(?:,|\)\s{0,3}\.\s{0,3}\w{1,24}\()\s{0,20}" + _QUOTED),
         re.compile(r"[\w .\#:@*=\[-]{0,40}[\"'`][rbuf]{0,2}\s{0,3}\("),
     ),
-    # setPassword("..."), .password("...")
+    # the calls of setters, for example of setPassword
     (
         re.compile(r"\w{0,20}\(\s{0,3}" + _QUOTED),
         re.compile(r"\w{0,20}(?<!teg)(?<!dnif)(?<!hctef)(?<!daer)(?<!daol)(?<!yfirev)(?<!kcehc)(?<!hsah)(?!\w)"),
@@ -45,12 +45,13 @@ _AFTER_NAME = (
         re.compile(r"\w{0,40}[ \t]{1,3}vnetes\b"),
     ),
 )
-"""What stands after a name of a secret and holds its value, and the text before the name, backwards."""
+"""The text after the name of a secret, with its value, and the text before the name, backwards."""
 _COLUMNS = re.compile(
-    r"\(([^()]{1,400})\)\s{0,5}values\s{0,5}\(((?:'(?:[^'\n]|''){0,400}'|[^()'\n]{1,40}|\([^()\n]{0,40}\)){1,40})\)",
+    r"\(([^()]{1,400}+)\)\s{0,5}values\s{0,5}"
+    r"\(((?>'(?>[^'\n]|''){0,400}+'|[^()'\n]{1,40}+|\([^()\n]{0,40}+\)){1,40}+)\)",
     re.IGNORECASE,
 )
-_ITEM = re.compile(r"\s*('(?:[^'\n]|'')*'|[^,']*)(?:,|\Z)")
+_ITEM = re.compile(r"\s*+('(?>[^'\n]|'')*+'|[^,']*+)(?:,|\Z)")
 _LOGIN_STARTS = (
     "directoryentry",
     "login",
@@ -114,7 +115,7 @@ def find(text: str, lowered: str) -> Iterator[Span]:
     if "=" in text:
         for match in match_from(_PARAMETER, _PARAMETER_STARTS, text, lowered):
             value = match["value"]
-            if is_mixed(value) and entropy_of(value) >= _LEAST_ENTROPY and not is_placeholder(value):
+            if is_mixed(value) and measure_entropy(value) >= _LEAST_ENTROPY and not is_placeholder(value):
                 yield *match.span("value"), "parameter"
 
 

@@ -1,18 +1,21 @@
-"""Find secrets in files that have their own form: .pgpass, .npmrc, the passwords of Docker, Redis, routers and users."""
+"""Find secrets in files with forms of their own: .pgpass, .npmrc, settings of Docker, Redis and routers."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder
 from fairtrial.text.runs import match_from
 
 Span = tuple[int, int, str]
 
-_PGPASS = re.compile(r"[\w.*-]{1,100}:(?:54\d\d|\*):[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>[^\s\"']{4,200})")
+_PGPASS = re.compile(
+    r"[\w.*-]{1,100}:(?:54\d\d|\*):[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>(?:\\:|[^\s\"':]){4,1000})(?![^\s\"'])"
+)
 _WORD_BEFORE = re.compile(r"[^\s\"']{0,100}")
 _HASH = re.compile(
     r"\$(?:apr1|[156789]|2[abxy]|y|gy|sha1|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,10}|bcrypt-sha256|krb5\w{2,6})"
@@ -41,27 +44,33 @@ _JSON_KEY = re.compile(r"private_key_id\"\s{0,3}:\s{0,3}\"(?P<value>[0-9a-f]{40}
 """The number of a key in a service account's file."""
 
 
-def find(text: str, lowered: str, marks: Set[str]) -> Iterator[Span]:
+def find(text: str, lowered: str, marks: AbstractSet[str]) -> Iterator[Span]:
     """Yield start, end and name of each secret. `lowered` is the text in lower case with these marks."""
     for sign in (":54", ":*:"):
         yield from _pgpass(text, sign)
     if "$" in text:
-        for match in _HASH.finditer(text):
-            yield *match.span(), "password hash"
+        yield from ((*match.span(), "password hash") for match in _HASH.finditer(text))
     if "00D" in text:
-        for match in _SALESFORCE.finditer(text):
-            yield *match.span("value"), "session of salesforce"
+        yield from ((*match.span("value"), "session of salesforce") for match in _SALESFORCE.finditer(text))
     if "auth" in marks:
-        for match in match_from(_BASIC, ("auth",), text, lowered):
-            if _holds_password(match["value"]):
-                yield *match.span("value"), "password in base64"
+        yield from _basic(text, lowered)
     if not marks.isdisjoint(_SETTING_MARKS):
-        for match in match_from(_SETTING, _SETTING_STARTS, text, lowered):
-            value = match["value"]
-            if not is_placeholder(value) and (is_mixed(value) or "pass" in match[0].lower()):
-                yield *match.span("value"), "setting"
+        yield from _settings(text, lowered)
     if "key" in marks or "unseal" in lowered:
         yield from _private_keys(text, lowered)
+
+
+def _basic(text: str, lowered: str) -> Iterator[Span]:
+    for match in match_from(_BASIC, ("auth",), text, lowered):
+        if _holds_password(match["value"]):
+            yield *match.span("value"), "password in base64"
+
+
+def _settings(text: str, lowered: str) -> Iterator[Span]:
+    for match in match_from(_SETTING, _SETTING_STARTS, text, lowered):
+        value = match["value"]
+        if not is_placeholder(value) and (is_mixed(value) or "pass" in match[0].lower()):
+            yield *match.span("value"), "setting"
 
 
 def _pgpass(text: str, sign: str) -> Iterator[Span]:

@@ -44,7 +44,8 @@ _OTHER_SECRETS = (
         )
     )
     + r"|sas[_-]?key|token(?!i[sz])|credential|authorization(?![a-z_-])|pass(?<![a-z]pass)(?![a-z0-9_-])"
-    "|비밀키|인증키|api ?키|토큰|시크릿(?: ?키)?|秘密鍵|トークン|シークレット(?:キー)?|apiキー|アクセスキー|密钥|密鑰|金鑰|令牌|权杖|權杖"
+    "|비밀키|인증키|api ?키|토큰|시크릿(?: ?키)?|秘密鍵|トークン"
+    "|シークレット(?:キー)?|apiキー|アクセスキー|密钥|密鑰|金鑰|令牌|权杖|權杖"
     "|clave_secreta|clave secreta"
 )
 _CORE = re.compile(f"{_PASSWORDS}|{_OTHER_SECRETS}")
@@ -60,7 +61,7 @@ MARKS = (
 """Every text in which a pair of name and secret stands contains one of these strings in lower case."""
 _CORE_MARKS = frozenset({*MARKS, "clave", "cred"})
 _OTHER_SIGNS = (*("clave", "code", "pin", "otp", "cv", "phrase", "mnemonic", "cred", "psk", "community"),)
-"""What other sentences and files with secrets contain."""
+"""The marks of other sentences and files with secrets."""
 _ALL_MARKS = (*MARKS, *_OTHER_SIGNS)
 _SHORTEST_MARKS = tuple(mark for mark in _ALL_MARKS if not any(part in mark for part in _ALL_MARKS if part != mark))
 """The marks that do not contain another mark."""
@@ -81,9 +82,10 @@ NOT_A_SECRET = re.compile(
 
 
 _PROSE = re.compile(
-    r"(?:'?s'?)?(?:[.,!?;)]{0,3} {1,2}(?!(?:is|es|was)\b|\w{1,12}=)[a-z(]|[.!?]{1,3}[\s\"'])(?![^\"\n]{0,60}\"\s?:)"
+    r"(?:'?s'?)?(?:[.,!?;)]{0,3} {1,2}(?!(?:is|es|was)\b|\w{1,12}=)[a-z(]"
+    r"|[.!?]{1,3}[\s\"'])(?![^\"\n]{0,60}\"\s?:)"
 )
-"""What follows a word in a sentence. After a name of a secret, there would be a sign, a quote or a word such as `is`."""
+"""The text after a word in a sentence. After the name of a secret, a sign, a quote or a word such as `is` follows."""
 _SENTENCE_END = re.compile(r"[\"'][,}\]]")
 _OPTION = re.compile(r"(?:-|setenv\s)[\w-]{0,30}\Z")
 _LONGEST_NAME = 80

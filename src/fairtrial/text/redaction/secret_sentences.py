@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
-from fairtrial.text.redaction.key_forms import entropy_of
+from fairtrial.text.redaction.key_forms import measure_entropy
 from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, trim
 
 Span = tuple[int, int, str]
@@ -15,7 +15,8 @@ _QUOTE = r"[\"'`“‘«「『(（*_]{0,3}"
 _VALUE = rf"{_QUOTE}(?P<value>[!#-~]{{4,1000}})"
 _WORDS = r"(?:[ \t]+[\"'`]?[^\W\d_][\w'’-]{0,15}[\"'`]?){0,5}?"
 _LINK = (
-    rf"{_WORDS}[ \t]+(?:is|was|are|be|to|as|equals|becomes|es|será|ser|est|sera|ist|lautet|war|è|é|são|jest|är|er|on|là"
+    rf"{_WORDS}[ \t]+(?:is|was|are|be|to|as|equals|becomes|es|será|ser|est"
+    rf"|sera|ist|lautet|war|è|é|são|jest|är|er|on|là"
     r"|adalah|это)\b[ \t]*[:=]?"
 )
 """Up to five words, and a word that a value follows."""
@@ -34,7 +35,8 @@ _KEY = re.compile(
 """A name that ends with `key`, `token` or `secret`, and its value."""
 _EAST_ASIAN_PASSWORDS = "비밀번호|비번|암호|패스워드|パスワード|暗証番号|密码|密碼|口令"
 _EAST_ASIAN_KEYS = (
-    "비밀 ?키|인증 ?키|암호 ?키|보안 ?키|접근 ?키|액세스 ?키|api ?키|토큰|시크릿|秘密鍵|認証キー|暗号鍵|apiキー|アクセスキー|シークレット|トークン|密钥|密鑰"
+    "비밀 ?키|인증 ?키|암호 ?키|보안 ?키|접근 ?키|액세스 ?키|api ?키|토큰|시크릿"
+    "|秘密鍵|認証キー|暗号鍵|apiキー|アクセスキー|シークレット|トークン|密钥|密鑰"
     "|金鑰|秘钥|私钥|私鑰|令牌|权杖|權杖"
 )
 _EAST_ASIAN = re.compile(
@@ -42,22 +44,27 @@ _EAST_ASIAN = re.compile(
     rf"[{_CJK} \t:=\"'`/(]{{0,14}}?(?P<value>[!#-~]{{6,1000}})"
 )
 """The word for a secret, a few East Asian characters, and its value, as in 密码已重置为..."""
-_EAST_ASIAN_CODE = "인증 ?번호|인증 ?코드|보안 ?코드|認証コード|確認コード|認証番号|セキュリティコード|暗証番号|验证码|驗證碼|校验码|安全码|安全碼|支付密码|取款密码"
+_EAST_ASIAN_CODE = (
+    "인증 ?번호|인증 ?코드|보안 ?코드|認証コード|確認コード|認証番号|セキュリティコード|暗証番号"
+    "|验证码|驗證碼|校验码|安全码|安全碼|支付密码|取款密码"
+)
 _AFTER_CODE = (
     r"(?:\s?(?:is|was|are|는|은|는|가|は|が|是|为|為)|\s?[:：=#])?\s{0,2}[\"'`「(]?"
     r"(?P<value>\d{3,4}[ -]?\d{0,4})(?![\d.,:/-]*\d|[A-Za-z0-9])"
 )
 _CODE = re.compile(
-    r"(?<![\w-])(?:pin(?:[ -]?(?:code|number))?|otp|passcode|cvv2?|cvc|(?<=one-time )pass(?:word|code)|(?<=one time )pass(?:word|code)"
-    r"|(?:(?<=verification )|(?<=security )|(?<=authentication )|(?<=confirmation )|(?<=login )|(?<=2fa )|(?<=access )|(?<=one-time )|(?<=one time )"
+    r"(?<![\w-])(?:pin(?:[ -]?(?:code|number))?|otp|passcode|cvv2?"
+    r"|cvc|(?<=one-time )pass(?:word|code)|(?<=one time )pass(?:word|code)"
+    r"|(?:(?<=verification )|(?<=security )|(?<=authentication )|(?<=confirmation )"
+    r"|(?<=login )|(?<=2fa )|(?<=access )|(?<=one-time )|(?<=one time )"
     rf"|(?<=sms ))code){_AFTER_CODE}"
 )
 _CODE_EAST_ASIAN = re.compile(rf"(?P<name>{_EAST_ASIAN_CODE}){_AFTER_CODE}")
 _SEEDS = r"\W{0,3}(?:\w{1,12}\W{1,3}){0,2}?[\"'`]?(?P<value>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![a-z])"
 _SEED = re.compile(r"(?:(?:(?<=seed.)|(?<=recovery.)|(?<=secret.)|(?<=backup.)|(?<=wallet.))phrase|mnemonic)" + _SEEDS)
 _SEED_EAST_ASIAN = re.compile(
-    "(?P<name>시드 ?(?:구문|문구)|복구 ?(?:구문|문구)|니모닉|リカバリーフレーズ|シードフレーズ|ニーモニック|助记词|助記詞)"
-    + _SEEDS
+    "(?P<name>시드 ?(?:구문|문구)|복구 ?(?:구문|문구)|니모닉"
+    "|リカバリーフレーズ|シードフレーズ|ニーモニック|助记词|助記詞)" + _SEEDS
 )
 _USER_AND_VALUE = r"[^\n.!?/]{0,30}?[\w@.-]{1,40} ?/ ?[\"'`]?(?P<value>[!#-.0-~]{6,64})"
 _LOGIN = re.compile(r"(?<![\w-])(?:log[ -]?in|sign[ -]?in|cred(?:ential)?s?|wi-?fi)\b" + _USER_AND_VALUE)
@@ -67,10 +74,13 @@ _LOGIN_EAST_ASIAN = re.compile(
 )
 _NO_SECRET = re.compile(
     r"(?:v?\d[\d.,:/-]*[A-Za-z]{0,3}|\d+-?(?:char|digit|day|hour|min|step|bit|factor|letter|word|year|month)\w*"
-    r"|(?:sha|md|aes|rsa|utf|base|oauth|ipv|x|h|s|k|argon|bcrypt|scrypt|pbkdf|web|log|html|css|http|tls|ssl|ed|p|hs|rs|es"
-    r"|python|java|windows|version|v|step|user|order|page|item|account|customer|table|case|level|tier|option|room|gate"
+    r"|(?:sha|md|aes|rsa|utf|base|oauth|ipv|x|h|s|k|argon"
+    r"|bcrypt|scrypt|pbkdf|web|log|html|css|http|tls|ssl|ed|p|hs|rs|es"
+    r"|python|java|windows|version|v|step|user|order|page"
+    r"|item|account|customer|table|case|level|tier|option|room|gate"
     r"|flight|phase|line|row|ticket|task|test|part|section|chapter|rule|note|figure|api|ntlm|mp|oidc|saml|fido|u)"
-    r"[-_#:]?v?\d+[\w.-]{0,4}|\w+\([^)]*\)?.*|[A-Za-z][A-Za-z+.-]*://.*|[/~.].*|[\w.+-]+@[\w-]+\..*|#\w{3,8}|\$?[\w.-]*\[.*"
+    r"[-_#:]?v?\d+[\w.-]{0,4}|\w+\([^)]*\)?.*|[A-Za-z][A-Za-z+.-]*://.*"
+    r"|[/~.].*|[\w.+-]+@[\w-]+\..*|#\w{3,8}|\$?[\w.-]*\[.*"
     r"|[A-Za-z]+(?:[_-](?:[A-Za-z]+\d{0,2}|\d+))+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Z][a-z]+\d?"
     r"|[a-z]+(?:[-_/.'’][a-z]+)*\d?|[A-Z_]+"
     r"|[\w./-]+\.(?:py|js|ts|json|ya?ml|md|txt|pem|key|com|org|net|io|html?)\b.*)\Z",
@@ -90,12 +100,12 @@ _LEAST_KEY_ENTROPY = 3.2
 
 
 class _Form(NamedTuple):
-    """A form of sentence: the beginnings of its pattern, what the secret is, and which values are secrets."""
+    """A form of sentence: the beginnings of its pattern, the kind of secret, and the values that are secrets."""
 
     starts: tuple[str, ...]
     pattern: re.Pattern[str]
     detail: str
-    read: Callable[[re.Match[str], str], str]
+    extract: Callable[[re.Match[str], str], str]
 
 
 def find_names(text: str, lowered: str, marks: Collection[str]) -> set[str]:
@@ -132,7 +142,7 @@ def _find_all(text: str, lowered: str, marks: Collection[str]) -> Iterator[tuple
 def _read(form: _Form, match: re.Match[str], text: str) -> Iterator[Span]:
     group = "value" if match["value"] is not None else "joined"
     start, end = match.span(group)
-    value = form.read(match, text[start:end])
+    value = form.extract(match, text[start:end])
     if value:
         yield start, start + len(value), form.detail
 
@@ -153,7 +163,7 @@ def _read_password(match: re.Match[str], raw: str) -> str:
 def _read_key(_: re.Match[str], raw: str) -> str:
     """Return the key at the start of a text, or an empty string."""
     value = raw.rstrip(_ENDING)
-    is_random = len(value) >= _SHORTEST_KEY and is_mixed(value) and entropy_of(value) >= _LEAST_KEY_ENTROPY
+    is_random = len(value) >= _SHORTEST_KEY and is_mixed(value) and measure_entropy(value) >= _LEAST_KEY_ENTROPY
     return value if is_random and is_bare_secret(value, password=False) and not _NO_SECRET.match(value) else ""
 
 
