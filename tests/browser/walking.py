@@ -32,7 +32,8 @@ _SCRIPT = """() => {
     for (let at = own; at && kinds.length < 6; at = at.parentElement) {
       if (at.className) kinds.push(String(at.className));
     }
-    return kinds.join('|').replace(/[0-9]+/g, '');
+    const place = own.matches('.controls > *, .toolbar > *') ? [...own.parentElement.children].indexOf(own) : '';
+    return kinds.join('|').replace(/[0-9]+/g, '') + place;
   };
   const all = 'summary, button, select, input[type=checkbox], input[type=range]';
   const controls = () => [...document.querySelectorAll(all)]
@@ -62,7 +63,10 @@ _SCRIPT = """() => {
       if (!own) return null;
       const part = own.closest('li, tr, details, form, section, article, aside, nav, header');
       use(own);
-      return read(part, tags);
+      const found = await read(part, tags);
+      const isClosed = own.tagName === 'SUMMARY' && !own.parentElement.open && own.checkVisibility();
+      if (isClosed) own.click();  // it was open, and what it holds is walked, too
+      return found;
     },
     read: tags => read(null, tags),
   };

@@ -74,7 +74,9 @@ class ViewerApp:
         wanted, theme = request.query_params.get("lang"), request.query_params.get("theme")
         with speaking(wanted if wanted in LANGUAGES else self._language or ENGLISH):
             series = api.history(request.path_params["run"], store=self._viewer.url)
-            page = api.history_html(series, "/", "dark" if theme == "dark" else "light" if theme == "light" else "system")
+            page = api.history_html(
+                series, "/", "dark" if theme == "dark" else "light" if theme == "light" else "system"
+            )
         return Response(page.encode("utf-8", "backslashreplace"), media_type="text/html; charset=utf-8")
 
     def runs(self, request: Request) -> Response:
