@@ -33,8 +33,8 @@ pytestmark = pytest.mark.browser
 WIDTHS = {1280: ("light", "en-US"), 320: ("dark", "ja-JP")}
 """The theme and the language of each width."""
 
-SECOND, LIVE = "20261122-093000-cccccc", "20261123-093000-dddddd"
-"""A run to compare, and a run that is not finished."""
+SECOND = "20261122-093000-cccccc"
+"""The run that is compared with the first."""
 
 LONG = f"\u202e**bold**\n\n---\n\n{'word ' * 3000}"
 """A text with a character that reorders it, with a rule, and longer than a page shows."""
@@ -72,7 +72,6 @@ VIEWS = {
     "blind label": (f"#page=label&run={FIRST}&queue=1&as=eva", ".label-item"),
     "open label": (f"#page=label&run={FIRST}&queue=2&as=eva", ".label-item"),
     "end of a queue": (f"#page=label&run={FIRST}&queue=3&as=eva", ".label-item, .label-end"),
-    "run that goes on": (f"#run={LIVE}", ".progress"),
     "no run": ("#run=20200101", "main [role=alert]"),
 }
 """The pages of a viewer: the fragment, and the element that must be there."""
@@ -85,8 +84,10 @@ ELSEWHERE = {
     "confusion": "test_labelling",
 }
 """Classes of pages whose runs are made by other modules, which read them with axe."""
-NOT_WALKED = {"grade", "label-part", "printed-only", "setup"}
-"""Classes that no test reads with axe: a label that is a number or about a part, a note on paper, two setups."""
+NOT_WALKED = {"grade", "label-part", "printed-only", "progress", "setup"}
+"""Classes that no test reads with axe: a label that is a number or about a part, a note on paper, a run that goes on,
+and two setups.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +97,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     written: dict[str, Callable[[Path], str]] = {
         "run": write_run,
         "long": lambda path: write_run(path, cases=2, hostile=[LONG]),
-        "judged": lambda path: write_judged(path, turns=3),
+        "judged": lambda path: write_judged(path, turns=12),
         "both": write_comparison,
         "many": write_comparisons,
         "modes": write_modes,
@@ -143,7 +144,6 @@ def stored(folder: Path) -> str:
         desk.open(FIRST, QueueRequest("final_response_quality", sample=5))
         desk.open(FIRST, QueueRequest("final_response_quality", sample=5, blind=False, question="Right?"))
         desk.open(FIRST, QueueRequest("final_response_quality", sample=1, seed=7))
-        fill(store, dataclasses.replace(report_run(LIVE)), results=5)
     return url
 
 

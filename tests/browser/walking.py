@@ -28,8 +28,8 @@ _SCRIPT = """() => {
     await new Promise(done => setTimeout(done, 30));
   };
   const kindOf = own => {
-    const kinds = [own.tagName, own.type || ''];
-    for (let at = own; at && kinds.length < 6; at = at.parentElement) {
+    const kinds = [own.tagName, own.type || '', own.tagName === 'SUMMARY' && own.parentElement.open];
+    for (let at = own; at && kinds.length < 7; at = at.parentElement) {
       if (at.className) kinds.push(String(at.className));
     }
     const place = own.matches('.controls > *, .toolbar > *') ? [...own.parentElement.children].indexOf(own) : '';
