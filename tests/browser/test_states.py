@@ -84,9 +84,11 @@ ELSEWHERE = {
     "confusion": "test_labelling",
 }
 """Classes of pages whose runs are made by other modules, which read them with axe."""
-NOT_WALKED = {"grade", "label-part", "printed-only", "progress", "setup"}
-"""Classes that no test reads with axe: a label that is a number or about a part, a note on paper, a run that goes on,
-and two setups.
+NOT_WALKED = {"asked", "grade", "label-part", "printed-only", "progress", "setup"}
+"""Classes that no test reads with axe.
+
+They are of the questions behind a ballot, of a label that is a number or about a part, of a note on paper, of a run that
+goes on, and of the differences between two setups.
 """
 
 
