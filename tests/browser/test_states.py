@@ -82,13 +82,14 @@ ELSEWHERE = {
     "facts": "test_fact_marks",
     "changed-file": "test_state_delta",
     "confusion": "test_labelling",
+    "tried": "test_threshold",
 }
 """Classes of pages whose runs are made by other modules, which read them with axe."""
 NOT_WALKED = {"asked", "grade", "label-part", "printed-only", "progress", "setup"}
 """Classes that no test reads with axe.
 
-They are of the questions behind a ballot, of a label that is a number or about a part, of a note on paper, of a run that
-goes on, and of the differences between two setups.
+They are of the questions behind a ballot, of a label that is a number or about a part, of a note on paper, of a run
+that goes on, and of the differences between two setups.
 """
 
 
