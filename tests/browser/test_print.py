@@ -37,7 +37,7 @@ def printed(page: Any) -> Iterator[list[Any]]:
         document.close()
 
 
-def texts_of(page: Any) -> list[str]:
+def read_texts(page: Any) -> list[str]:
     """The text of each sheet. PDF has no lines, so that line breaks are left out."""
     with printed(page) as sheets:
         return [sheet.get_textpage().get_text_bounded().replace("\r\n", "") for sheet in sheets]
@@ -67,7 +67,7 @@ def test_every_case_that_was_found_is_on_paper(browser: Any, run: str, width: in
     """Also from a narrow window, whose list has another form. Rows stay whole: each name has its attempts beside it."""
     with opened(browser, viewport={"width": width, "height": 900}) as own:
         own.open(run)
-        sheets = texts_of(own.page)
+        sheets = read_texts(own.page)
     listed = HEAD.split("".join(sheets))[1]
     names = NAME.findall(listed)
     assert len(names) == len(set(names)) == CASES
@@ -81,7 +81,7 @@ def test_a_search_is_printed_as_it_was_found(browser: Any, run: str) -> None:
     with opened(browser) as own:
         own.open(f"{run}#q=case_17")
         own.page.locator("[role=grid][aria-rowcount='11']").wait_for()
-        listed = HEAD.split("".join(texts_of(own.page)))[1]
+        listed = HEAD.split("".join(read_texts(own.page)))[1]
     assert set(NAME.findall(listed)) == {"case_17", *(f"case_17{digit}" for digit in range(10))}
 
 
@@ -100,7 +100,7 @@ def test_every_turn_of_a_case_is_on_paper(browser: Any, judged: str) -> None:
     """Not only those in the window."""
     with opened(browser) as own:
         own.open(judged, READY)
-        sheets = texts_of(own.page)
+        sheets = read_texts(own.page)
     text = "".join(sheets)
     assert len(sheets) > 2
     assert re.findall(r"Refund order (A-\d+), please", text) == [f"A-{turn}" for turn in range(12)]
@@ -110,11 +110,11 @@ def test_folds_are_printed_as_they_stand(browser: Any, judged: str) -> None:
     """A fold that is closed prints its line, and a fold that was opened prints what is in it."""
     with opened(browser) as own:
         own.open(judged, READY)
-        closed = "".join(texts_of(own.page))
+        closed = "".join(read_texts(own.page))
         own.page.locator(".outcome:not([open]) > summary").first.click()
         own.page.locator(".outcome[open]").nth(1).locator(".part").first.wait_for()
         name = own.page.locator(".outcome[open]").nth(1).locator(".part-name").first.inner_text()
-        unfolded = "".join(texts_of(own.page))
+        unfolded = "".join(read_texts(own.page))
     assert len(unfolded) > len(closed)
     assert unfolded.count(name) > closed.count(name)
 
@@ -128,7 +128,7 @@ def test_no_control_is_on_paper(browser: Any, request: pytest.FixtureRequest, pa
         seen = "own => own.filter(entry => entry.checkVisibility() && !entry.closest('.grid-head, .votes'))"
         controls = own.page.eval_on_selector_all("input, select, [aria-pressed], .toolbar, .menu, nav a, kbd", seen)
         assert controls == []
-        text = "".join(texts_of(own.page))
+        text = "".join(read_texts(own.page))
     assert not any(word in text for word in ("Search", "Sort by", "Thoughts", "Time line", "Columns", "Copy", "Help"))
 
 
@@ -139,6 +139,6 @@ def test_a_viewer_reads_all_rows_before_it_prints(browser: Any, tmp_path: Path) 
         window.page.evaluate("() => { window.print = () => { document.body.dataset.printed = 'yes'; }; }")
         window.page.keyboard.press("Control+p")
         window.page.locator("body[data-printed]").wait_for()
-        listed = HEAD.split("".join(texts_of(window.page)))[1]
+        listed = HEAD.split("".join(read_texts(window.page)))[1]
         assert len(set(NAME.findall(listed))) == CASES
         assert window.errors == window.requests == []

@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 from browsing import launched, opened
 
+from fairtrial.api import history_html
+from fairtrial.records.run_comparison import IntervalEstimate
+from fairtrial.records.run_history import CaseLine, HistoryRow, HistoryStep, RunHistory
 from judged_pages import write_judged
 from mutated_pages import write_mutants
 from report_pages import write_comparison, write_comparisons, write_run
@@ -59,6 +62,7 @@ STATES = {
     "two-runs": State("both", "#page=compare", ".compared-cases li"),
     "four-runs": State("many", "#page=compare", ".compare-all tbody a"),
     "mutants": State("mutants", "", "main.mutation"),
+    "history": State("history", "", "svg.series"),
     "setup": State("three", "#page=setup", ".setup-page"),
     "phone": State("judged", "#page=case&case=0", ".case .invocation", width=390),
     "dark": State("judged", "#page=case&case=0", ".case .invocation", dark=True),
@@ -88,7 +92,26 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "both": write_comparison(folder / "both.html"),
         "many": write_comparisons(folder / "many.html"),
         "mutants": write_mutants(folder / "mutants.html"),
+        "history": write_series(folder / "history.html"),
     }
+
+
+def write_series(page: Path) -> str:
+    """Write the page of a series of ten runs, in the seventh of which five of twelve cases broke."""
+    change = IntervalEstimate(-5 / 12, -0.69, -0.14)
+    step = HistoryStep("run-07", "run-06", "run-07", 4200.0, 12, change)
+    rows = []
+    for day in range(1, 11):
+        value = IntervalEstimate(11 / 12, 0.65, 0.985) if day < 7 else IntervalEstimate(6 / 12, 0.25, 0.75)
+        started = f"2026-11-{day:02}T09:30:00+00:00"
+        rows.append(HistoryRow(f"run-{day:02}", started, value, 12, 12, step=step if day == 7 else None))
+    once = (1,) * 10
+    lines = [CaseLine(f"case_{case}", "shop", "broken", "run-07", (1,) * 6 + (0,) * 4, once) for case in range(5)]
+    lines.append(CaseLine("case_5", "shop", "broken", "run-01", (0,) * 10, once))
+    lines += [CaseLine(f"case_{case}", "shop", "passing", "run-01", once, once) for case in range(6, 12)]
+    series = {"agent": "shop.agent:reply", "eval_set": "shop", "branch": "main"}
+    page.write_text(history_html(RunHistory(series, "cases", True, 1000, tuple(rows), cases=tuple(lines))), "utf-8")
+    return page.as_uri()
 
 
 @pytest.mark.parametrize("name", STATES)

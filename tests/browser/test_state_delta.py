@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Visit, opened
+from browsing import Visit, axe_problems, opened
 
 from commands import fairtrial, write
 
@@ -81,3 +81,11 @@ def test_each_file_has_its_sign_and_its_size(visit: Visit) -> None:
     assert any(line.startswith("± numbers.txt changed") and "15 bytes" in line for line in lines), lines
     assert any(line.startswith("− old.txt removed") and "bytes" not in line for line in lines), lines
     assert any(line.startswith("+ new.txt added") for line in lines), lines
+
+
+@pytest.mark.parametrize("width", [1280, 320])
+def test_axe_finds_no_violation(browser: Any, address: str, width: int) -> None:
+    """In both themes and all languages, with every file unfolded."""
+    with opened(browser, viewport={"width": width, "height": 2000}, bypass_csp=True) as own:
+        own.open(address + CASE, "section[aria-label]")
+        assert axe_problems(own.page) == []

@@ -28,11 +28,12 @@ _SCRIPT = """() => {
     await new Promise(done => setTimeout(done, 30));
   };
   const kindOf = own => {
-    const kinds = [own.tagName, own.type || ''];
-    for (let at = own; at && kinds.length < 6; at = at.parentElement) {
+    const kinds = [own.tagName, own.type || '', own.tagName === 'SUMMARY' && own.parentElement.open];
+    for (let at = own; at && kinds.length < 7; at = at.parentElement) {
       if (at.className) kinds.push(String(at.className));
     }
-    return kinds.join('|').replace(/[0-9]+/g, '');
+    const place = own.matches('.controls > *, .toolbar > *') ? [...own.parentElement.children].indexOf(own) : '';
+    return kinds.join('|').replace(/[0-9]+/g, '') + place;
   };
   const all = 'summary, button, select, input[type=checkbox], input[type=range]';
   const controls = () => [...document.querySelectorAll(all)]
@@ -47,7 +48,8 @@ _SCRIPT = """() => {
   const read = async (part, tags) => {
     await settle();
     const open = document.querySelector('dialog[open]');
-    const found = await axe.run(open ?? (part?.isConnected ? part : document), { runOnly: tags });
+    const rules = matchMedia('print').matches ? { 'target-size': { enabled: false } } : {};  // paper has no pointer
+    const found = await axe.run(open ?? (part?.isConnected ? part : document), { runOnly: tags, rules });
     return {
       problems: found.violations.map(own => `${own.id}: ${own.nodes[0].html.slice(0, 160)}`),
       isWide: document.documentElement.scrollWidth > innerWidth,
@@ -62,7 +64,10 @@ _SCRIPT = """() => {
       if (!own) return null;
       const part = own.closest('li, tr, details, form, section, article, aside, nav, header');
       use(own);
-      return read(part, tags);
+      const found = await read(part, tags);
+      const isClosed = own.tagName === 'SUMMARY' && !own.parentElement.open && own.checkVisibility();
+      if (isClosed) own.click();  // it was open, and what it holds is walked, too
+      return found;
     },
     read: tags => read(null, tags),
   };
@@ -86,10 +91,10 @@ class Walk:
             page.evaluate(_SCRIPT)
             return str(page.evaluate("location.hash.split('&')[0]"))
 
-        def keep(done: str, found: Any) -> None:
+        def keep(done: str, found: Any, *, on_paper: bool = False) -> None:
             self.states += 1
             self.problems += [(name, done, problem) for problem in found["problems"]]
-            self.problems += [(name, done, "wider than the window")] * found["isWide"]
+            self.problems += [(name, done, "wider than the window")] * (found["isWide"] and not on_paper)
             self.classes.update(found["classes"])
 
         start = begin()
@@ -114,7 +119,7 @@ class Walk:
         unfold(page)
         keep("unfolded", page.evaluate("tags => walk.read(tags)", TAGS))
         page.emulate_media(media="print")
-        keep("printed", page.evaluate("tags => walk.read(tags)", TAGS))
+        keep("printed", page.evaluate("tags => walk.read(tags)", TAGS), on_paper=True)
         page.emulate_media(media="screen")
 
 

@@ -45,9 +45,9 @@ class Reusable(Mapping[str, Reply]):
 
 def pick(mapping: Mapping[str, T], keys: Iterable[str]) -> dict[str, T]:
     """Return the entries of a mapping at some keys, in their order, as far as they exist. A store is asked once."""
-    own = list(dict.fromkeys(keys))
-    found = mapping.pick(own) if isinstance(mapping, _Picking) else mapping
-    return {key: value for key in own if (value := found.get(key)) is not None}
+    names = list(dict.fromkeys(keys))
+    entries = mapping.pick(names) if isinstance(mapping, _Picking) else mapping
+    return {name: value for name in names if (value := entries.get(name)) is not None}
 
 
 @runtime_checkable

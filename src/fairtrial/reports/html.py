@@ -40,7 +40,7 @@ _END_OF_TEXT, _END_OF_ATTEMPT = b"\xff", b"\xfe"
 """Two bytes that do not occur in UTF-8."""
 
 _REMOVED = "[REDACTED:pair]"
-"""What stands in place of a value whose key says that it is a secret."""
+"""The note in place of a value whose key says that it is a secret."""
 
 _LONG = 2000
 _END_OF_FENCE = "\n<<<end "

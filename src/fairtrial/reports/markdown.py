@@ -59,10 +59,10 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions) -> None:
     modes = mode_lines(run.failure_modes, changes, run.lasting_failure)
     head = "\n".join([*_head(info, summary, options), *attacks, *modes])
     tail = f"\nLook closer: {code_span(options.show or f'fairtrial show {info.id}', _REASON_LENGTH)}\n"
-    left_over = LARGEST - len(head) - len(tail) - _REASON_LENGTH
+    room = LARGEST - len(head) - len(tail) - _REASON_LENGTH
     rules = info.attempt_rules
     cases = (own for own in by_case(run.cases, rules) if own.results[0].eval_set not in rules.baselines)
-    text = f"{head}\n{_failures(cases, summary, left_over, ChangeReader(run.recordings))}{tail}"
+    text = f"{head}\n{_failures(cases, summary, room, ChangeReader(run.recordings))}{tail}"
     stream.write(text.encode("utf-8", "backslashreplace"))
 
 

@@ -73,8 +73,8 @@ class RunReader:
             if self.traces == "none" or (passed and self.traces == "failed"):
                 parts = AttemptParts(parts.place, parts.result, None, None, parts.labels)  # noqa: PLW2901
             view = attempt_view(parts, ballots, replies, signatures, self.agents)
-            failed = self.failed.get((view.position, view.attempt))
-            yield view if failed is None else replace(view, decisive=decisive_view(failed))
+            failure = self.failed.get((view.position, view.attempt))
+            yield view if failure is None else replace(view, decisive=decisive_view(failure))
         self.builder.finish()
 
     def view(self) -> shapes.RunView:

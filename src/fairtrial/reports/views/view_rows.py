@@ -25,7 +25,7 @@ _QUERY = 120
 _GROUP = 80
 _REASON = 240
 _FAILING = (Verdict.FAILED, Verdict.UNSCORED)
-_BROKEN = frozenset((Verdict.FAILED, Verdict.ERROR))
+_FAULTY = frozenset((Verdict.FAILED, Verdict.ERROR))
 
 
 @dataclass
@@ -88,7 +88,7 @@ class RowBuilder:
     def _cause(self) -> shapes.FlakeCause | None:
         """Return who makes the attempts of the case differ, or None if none failed, if none passed, or if unknown."""
         verdicts = {parts.result.verdict for parts in self._attempts}
-        if Verdict.PASSED not in verdicts or not verdicts & _BROKEN:
+        if Verdict.PASSED not in verdicts or not verdicts & _FAULTY:
             return None
         pairs = ((parts.result, parts.recording.trace if parts.recording else None) for parts in self._attempts)
         return find_cause(pairs, self.ballots)
