@@ -1,12 +1,13 @@
 """Facts of answers as a grader without a model: agreement with people on the answers of EVOUNA.
 
-    .venv/bin/python benchmarks/facts_evouna.py [--half held]
+    .venv/bin/python benchmarks/facts_evouna.py [--half held] [--data more.jsonl] [--alarms]
 
 The data are `../shared/data/evouna/nq.jsonl`: 1,007 questions of Natural Questions, the answers of five systems, and
 the verdict of a person for each. An answer is right for a criterion if it is right against one of the references.
 Answers whose references hold no fact are left out, because `facts_match_v1` does not apply to them. An answer that a
 criterion leaves undecided, for example the year of a date, neither passes nor fails. The dev half has
-the questions at even places, which the author of the detector has seen. Intervals resample questions.
+the questions at even places. The authors of the detector have read the alarms of both halves, so that `--data` names
+more questions in the same form, for example those of QA-Eval's NQ.json and TQ.json. Intervals resample questions.
 
 The data hold no verdicts of a model, so that the judge behind the criterion is simulated: it is wrong about a stated
 share of the answers, whatever they are. The shares are expectations, and no dice are thrown.
@@ -34,10 +35,13 @@ Row = tuple[str, bool, bool | None]
 def main(peer: str = "") -> None:  # noqa: ARG001  (each criterion runs here)
     """Print the shares of both errors and Youden's J of each criterion."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=("dev", "held"), default="dev")
+    parser.add_argument("--half", choices=("dev", "held", "both"), default="dev")
+    parser.add_argument("--data", type=Path, default=DATA, help="questions in the form of nq.jsonl")
+    parser.add_argument("--alarms", action="store_true", help="print the right answers that facts_match_v1 fails")
     arguments, _ = parser.parse_known_args()
-    lines = DATA.read_text(encoding="utf-8").splitlines()
-    questions = [json.loads(line) for line in lines][arguments.half == "held" :: 2]
+    questions = [json.loads(line) for line in arguments.data.read_text(encoding="utf-8").splitlines()]
+    if arguments.half != "both":
+        questions = questions[arguments.half == "held" :: 2]
     heading(f"EVOUNA, {arguments.half} half: wrong answers that fail, right answers that fail, J")
     rows: dict[str, list[Row]] = {"facts_match_v1": [], "ROUGE-1 >= 0.2": [], "exact match": [], "contains": []}
     for question in questions:
@@ -53,6 +57,8 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each criterion runs here)
                 "exact match": text.strip() in references,
                 "contains": any(each in text for each in references),
             }
+            if arguments.alarms and answer["correct"] and by_all is False:
+                print(f"  {question['question']} {references} {text[:300]!r}")
             for name, right in told.items():
                 rows[name].append((question["id"], answer["correct"], right))
     answers = [(each, answer) for each in questions for answer in each["answers"].values()]

@@ -27,6 +27,10 @@ def verdict(reference: str, reply: str) -> str:
         ("It takes 27.3 days.", "It takes 27. 3 days .", "It takes 28. 3 days ."),
         ("It has 12 segments.", "It is divided into12 segments.", "It is divided into13 segments."),
         ("It ranks 4.", "It is ranked 4in the world list.", "It is ranked 6in the world list."),
+        ("It runs 6–14 July.", "It runs from July 6th to July 14th.", "It runs from July 7th to July 14th."),
+        ("See Article Two.", "See Article II of the text.", "See Article III of the text."),
+        ("It has a V8-engine.", "It has a 5-litre V8.", "It has a 5-litre V6."),
+        ("36 months", "It is 3 years old.", "It is 2 years old."),
         ("10-15 million", "It has 10 million to 15 million users.", "It has 10 million to 27 million users."),
     ],
 )
@@ -40,6 +44,7 @@ def test_other_forms_of_a_value(reference: str, paraphrase: str, error: str) -> 
     ("reference", "reply"),
     [
         ("8 June 845", "It was in 845."),
+        ("from 1952 until 1957", "1952"),
         ("1187", "It was in the 12th century, before 1260."),
         ("It cost $3.141 billion.", "It cost $3.14 billion."),
         ("20 to 40 million", "There were around 30 million."),

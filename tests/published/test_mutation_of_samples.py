@@ -42,7 +42,7 @@ FACTS = {
     "negated": (44, 45),
     "denied": (22, 22),
     "name_swapped": (40, 46),
-    "claim_invented": (54, 63),
+    "claim_invented": (63, 63),
     "promise_invented": (63, 63),
 }
 """The same for `facts_match_v1`, as docs/how-to/check-facts.md gives it."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fairtrial.text.facts.english_numerals import english_numerals
 from fairtrial.text.facts.european_forms import european_forms
-from fairtrial.text.facts.glued_words import split_glued
+from fairtrial.text.facts.glued_words import split_glued, spread_words
 from fairtrial.text.facts.han_numerals import han_numerals
 from fairtrial.text.facts.korean_numerals import korean_numerals
 from fairtrial.text.facts.memory import remember_short
@@ -26,7 +26,7 @@ _SIGN_SET = frozenset(map(chr, _SIGNS))
 _STEPS: tuple[tuple[LazyPattern, tuple[Callable[[str], list[tuple[int, int, str]]], ...]], ...] = (
     (_HANGUL, (korean_numerals,)),
     (_HAN, (han_numerals,)),
-    (_LATIN, (split_glued, european_forms, english_numerals)),
+    (_LATIN, (split_glued, spread_words, european_forms, english_numerals)),
 )
 
 

@@ -41,6 +41,8 @@ def find_code(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
         return None
     if re.fullmatch(r"\d{4}-\d{1,2}(?:-\d{1,2})?", token) or re.fullmatch(r"\d{2}-\d{2}-\d{4}", token):
         return None
+    # A noun behind a short code, as in "V8-engine", is none of it.
+    token = re.sub(r"(?<=^[a-z]\d)-[a-z]{4,}$", "", token)
     token = re.sub(r"^v(?=\d+\.\d)", "", token)
     plain = token if token.startswith(("http", "www", "/", "~")) or "@" in token else re.sub(r"[ _()#+-]", "", token)
     readings = [Reading("code", plain.rstrip("/"))]

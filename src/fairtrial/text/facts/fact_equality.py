@@ -11,8 +11,8 @@ _EXACT = 1e-7
 _MONTH = 30 * 86400.0
 _DEGREES = {"celsius", "fahrenheit", "degree"}
 _TEMPERATURES = {"celsius", "fahrenheit", "kelvin"}
-_SAME_COUNTS = ({"month", "age"}, {"night", "time"})
-"""Dimensions with the same numbers: two years of age, and two nights that are two days."""
+_SAME_COUNTS = ({"night", "time"},)
+"""Dimensions with the same numbers: two nights that are two days."""
 
 
 _WITHOUT_NUMBER = frozenset({"weekday", "day", "calendar week", "calendar month", "calendar year", "period"})
@@ -42,14 +42,14 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     if fact.kind == "amount" == counterpart.kind:
         return _equal_amounts(fact, counterpart, tolerance, about=about)
     for former in fact.readings:
-        dimension, value, written, _ = former
+        dimension, value, size_as_written, _ = former
         for latter in counterpart.readings:
-            other, other_value, other_written, _ = latter
+            other, other_value, other_size, _ = latter
             if dimension == other:
                 if value == other_value or _equal(former, latter, tolerance, about=about):
                     return True
             elif dimension == NUMBER and not tolerance and other not in _IRREGULAR:
-                if abs(written - other_written) <= _EXACT * abs(written):
+                if abs(size_as_written - other_size) <= _EXACT * abs(size_as_written):
                     return True
             elif (NUMBER in (dimension, other) or (dimension, other) in _COMPARABLE) and _equal(
                 former, latter, tolerance, about=about
@@ -137,6 +137,9 @@ def _equal_across(former: Reading, a: float, latter: Reading, b: float, toleranc
     if dimensions == {"time", "month"}:
         seconds, months = (a, b) if former.dimension == "time" else (b, a)
         return bool(seconds) and seconds == months * _MONTH
+    if dimensions == {"month", "age"}:
+        months, years = (a, b) if former.dimension == "month" else (b, a)
+        return months == 12 * years
     return (dimensions <= _DEGREES or dimensions in _SAME_COUNTS) and former.as_written == latter.as_written
 
 

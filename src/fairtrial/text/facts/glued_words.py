@@ -1,4 +1,4 @@
-"""Words that lost the space beside a number or a month, as in "in2013after" and "onMarch 2", in copied web pages."""
+"""Words beside a number: those that lost their space, as in "onMarch 2", months of two days, and Roman numerals."""
 
 from __future__ import annotations
 
@@ -18,6 +18,51 @@ _GLUED = LazyPattern(
     rf"|(?<=[a-z ]\d)(?=(?:{_AFTER.replace(' ', '|')}) (?:the|an?|his|her|its)\b)"
     rf"|(?<![a-z])(?P<before>in|on|of|from|since|by|until)(?=(?:{'|'.join(_MONTHS)}) \d)"
 )
+
+
+_MONTH = "|".join(_MONTHS)
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_DAYS = LazyPattern(
+    rf"(?<![\d.,:/$-])(?P<day>{_DAY})(?=[ ]?(?:-|to|and|or|through|until)[ ]?{_DAY} (?:of )?(?P<month>{_MONTH})\b)"
+    rf"|\b(?P<first>{_MONTH}) {_DAY}[ ]?(?:-|to|through|until)[ ]?(?=\d{{1,2}}(?:st|nd|rd|th)?(?![\d:/.]|[ ]?[ap]\.?m\b))"
+)
+_ROMAN = LazyPattern(
+    r"\b(?:article|section|chapter|title|part|war|volume|act|book|phase|amendment) (?P<roman>iii|ii|iv|vi{1,3}|ix|xi{0,3}v?)\b"
+)
+_PARTS = frozenset("article section chapter title part war volume act book phase amendment".split())
+_ROMANS = {
+    "ii": 2,
+    "iii": 3,
+    "iv": 4,
+    "vi": 6,
+    "vii": 7,
+    "viii": 8,
+    "ix": 9,
+    "xi": 11,
+    "xii": 12,
+    "xiii": 13,
+    "xiv": 14,
+}
+_MONTH_SET = frozenset(_MONTHS)
+
+
+def spread_words(text: str) -> list[tuple[int, int, str]]:
+    """Return the edits that write the month of a range of days twice ("6-14 july"), and digits for "article ii"."""
+    words = read_cues(text).words
+    edits: list[tuple[int, int, str]] = []
+    if not words.isdisjoint(_MONTH_SET):
+        for match in _DAYS.finditer(text):
+            if match["day"]:
+                edits.append((match.end("day"), match.end("day"), f" {match['month']}"))
+            else:
+                edits.append((match.end(), match.end(), f"{match['first']} "))
+    if not words.isdisjoint(_PARTS) and not words.isdisjoint(_ROMANS):
+        edits += [
+            (*match.span("roman"), str(value))
+            for match in _ROMAN.finditer(text)
+            if (value := _ROMANS.get(match["roman"]))
+        ]
+    return sorted(edits)
 
 
 def split_glued(text: str) -> list[tuple[int, int, str]]:

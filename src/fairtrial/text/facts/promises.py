@@ -92,8 +92,8 @@ def find_promises(reply: str, grounds: Iterable[str], *, prices: bool = False) -
         topics |= {"compensation"}
     invented: dict[str, Promise] = {}
     for item in promises:
-        named = item.topic in topics or (item.is_condition and any(_names(item, text) for text in grounds))
-        if not named or (prices and item.topic == "fee" and _adds_price(item, reply, grounds)):
+        is_known = item.topic in topics or (item.is_condition and any(_names(item, text) for text in grounds))
+        if not is_known or (prices and item.topic == "fee" and _adds_price(item, reply, grounds)):
             invented.setdefault(item.topic, item)
     return list(invented.values())
 
@@ -104,17 +104,17 @@ def _names(item: Promise, text: str) -> bool:
 
 def _adds_price(item: Promise, reply: str, grounds: tuple[str, ...]) -> bool:
     """Return whether a fee has an amount that the other texts neither state nor lead to."""
-    stated = [fact for fact in read_facts(reply) if fact.kind == "amount" and item.start <= fact.start < item.end]
-    given = [fact for text in grounds for fact in read_facts(text)][:_MOST_VALUES]
+    amounts = [fact for fact in read_facts(reply) if fact.kind == "amount" and item.start <= fact.start < item.end]
+    known_facts = [fact for text in grounds for fact in read_facts(text)][:_MOST_VALUES]
     is_asked = item.topic in _topics(grounds[-1]) or _names(item, grounds[-1])
-    if not stated or (is_asked and all(fact.kind != "amount" for fact in given)):
+    if not amounts or (is_asked and all(fact.kind != "amount" for fact in known_facts)):
         return False
-    values = {fact.readings[0].as_written for fact in given}
+    values = {fact.readings[0].as_written for fact in known_facts}
     results = values | {result for a in values for b in values for result in (a + b, abs(a - b), a * b, a * b / 100)}
     return not any(
         any(abs(fact.readings[0].as_written - result) < _CENT for result in results)
-        or any(equal_facts(former, fact) for former in given)
-        for fact in stated
+        or any(equal_facts(former, fact) for former in known_facts)
+        for fact in amounts
     )
 
 

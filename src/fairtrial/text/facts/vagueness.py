@@ -10,7 +10,7 @@ from fairtrial.text.facts.fact import NUMBER, Fact, Reading
 from fairtrial.text.facts.finding import Finding
 from fairtrial.text.lazy_pattern import LazyPattern
 
-_BETWEEN = LazyPattern(r"(?i)\s?(?:-|–|—|~|〜|to|and|から|至|到|에서)\s?")
+_BETWEEN = LazyPattern(r"(?i)\s?(?:-|–|—|~|〜|to|and|until|till|through|から|至|到|에서)\s?")
 
 
 def find_vaguer(
