@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import secret_corpus
 from fairtrial.text.layers import find_base64
-from fairtrial.text.redaction.provider_keys import FORMS, KeyForm, find_signs
+from fairtrial.text.redaction.key_forms import KeyForm
+from fairtrial.text.redaction.provider_keys import FORMS, find_signs
 from fairtrial.text.redaction.redact import make_finders, may_hold_secrets
 from fairtrial.text.redaction.secret_search import Search
 from fairtrial.text.runs import long_runs

@@ -9,9 +9,10 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from fairtrial.errors import nearest
-from fairtrial.formats import knowledgepulse, messages
+from fairtrial.formats import knowledgepulse
 from fairtrial.formats import recordings as own_format
 from fairtrial.formats.adk import legacy
+from fairtrial.formats.benchmarks import tau_bench
 from fairtrial.formats.chats import dialects
 from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables
@@ -81,7 +82,7 @@ def is_chat(item: Any) -> bool:
     """Whether an item of a list is a whole conversation."""
     if isinstance(item, dict):
         # The other keys belong to tau-bench and to the old list forms of ADK, which also hold what was expected.
-        is_other = messages.is_tau(item) or "query" in item or item.keys() >= {"data", "name"}
+        is_other = tau_bench.is_result(item) or "query" in item or item.keys() >= {"data", "name"}
         return not is_other and ("messages" in item or dialects.is_request(item)) and find_kind([item]) is None
     return isinstance(item, list) and bool(item) and dialects.is_message(item[0]) and find_kind(item) is None
 
@@ -91,7 +92,7 @@ def is_table_row(item: Any, reading: Diagnostics) -> bool:
 
     A conversation that holds its own reference, or the reply to it, is a row, too.
     """
-    if not isinstance(item, dict) or messages.is_tau(item) or is_response(item) or own_or_reasoning(item):
+    if not isinstance(item, dict) or tau_bench.is_result(item) or is_response(item) or own_or_reasoning(item):
         return False
     if is_mapping(reading.columns):
         return False

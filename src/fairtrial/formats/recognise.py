@@ -11,10 +11,10 @@ import msgspec
 
 from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import FormatError, OtherContentError
-from fairtrial.formats import agent_logs, columnar_rows, mapping, messages, nearest_format, packed, toml_text, yaml_text
+from fairtrial.formats import agent_logs, columnar_rows, mapping, nearest_format, packed, toml_text, yaml_text
 from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, session
 from fairtrial.formats.agents_cli import config as agents_cli_config
-from fairtrial.formats.benchmarks import inspect_logs, tau2_tasks
+from fairtrial.formats.benchmarks import inspect_logs, tau2_tasks, tau_bench
 from fairtrial.formats.chats import dialects, response_objects
 from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables, delimited_rows, message_rows
@@ -307,7 +307,7 @@ def _recorded_object(whole: dict[str, Any], reading: Diagnostics, stem: str) -> 
 def _request_or_response(whole: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     if dialects.is_request(whole):
         return _messages(whole, reading, stem)
-    if messages.is_tau(whole) or is_response(whole):
+    if tau_bench.is_result(whole) or is_response(whole):
         return _array([whole], reading, stem)
     raise OtherContentError(reading.path, [nearest_format.problem(whole)])
 
@@ -356,8 +356,8 @@ def _array(top: list[Any], reading: Diagnostics, stem: str, *, are_lines: bool =
         return traces
     if (of_list := _cases_of_list(items, first, reading, stem)) is not None:
         return of_list
-    if messages.is_tau(first):
-        tasks, recordings = messages.tau_bench(items, reading)
+    if tau_bench.is_result(first):
+        tasks, recordings = tau_bench.read_results(items, reading)
         return Loaded(reading.path, "tau-bench results", tasks, recordings)
     # ADK's old test files are one array, with few keys. JSON lines of queries are a table.
     is_old_test = not are_lines and is_old_turn(first)

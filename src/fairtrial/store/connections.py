@@ -7,7 +7,7 @@ so that a second try changes nothing if the first one succeeded. Only a label ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
@@ -18,6 +18,16 @@ T = TypeVar("T")
 Work = Callable[[sa.Connection], T]
 
 _BATCH = 500
+
+
+class Batch(NamedTuple):
+    """How many rows may wait to share a transaction, and for how many seconds. A result is about six rows."""
+
+    rows: int
+    seconds: float
+
+
+_IN_FILE, _ON_SERVER = Batch(2_000, 0.25), Batch(20_000, 1.0)
 
 
 class Connections:
@@ -32,6 +42,11 @@ class Connections:
     def dialect(self) -> sa.Dialect:
         """The kind of database."""
         return self._engine.dialect
+
+    @property
+    def batch(self) -> Batch:
+        """How much may wait: more on a server, which answers later than a file."""
+        return _IN_FILE if self.dialect.name == "sqlite" else _ON_SERVER
 
     def transact(self, work: Work[T]) -> T:
         """Call `work` in a transaction, and return its result."""

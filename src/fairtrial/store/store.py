@@ -7,7 +7,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -55,17 +55,6 @@ from fairtrial.system.paths import DEFAULT_URL
 T = TypeVar("T")
 
 
-class _Batch(NamedTuple):
-    """How many rows may wait to share a transaction, and for how many seconds. A result is about six rows."""
-
-    rows: int
-    seconds: float
-
-
-_IN_FILE, _ON_SERVER = _Batch(2_000, 0.25), _Batch(20_000, 1.0)
-"""A server answers later than a file."""
-
-
 class Store(ViewQueries):
     """One database: SQLite by default, or any SQLAlchemy URL.
 
@@ -84,7 +73,7 @@ class Store(ViewQueries):
         self._waiting: defaultdict[sa.Table, list[Row]] = defaultdict(list)
         self._waiting_rows = 0
         self._committed = time.monotonic()
-        self._batch = _IN_FILE if self._connections.dialect.name == "sqlite" else _ON_SERVER
+        self._batch = self._connections.batch
         self._terms: dict[int, dict[Terms, int]] = {}
         self._changes_of: dict[int, int] = {}
 
