@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from measuring import heading, line
 from numpy.typing import NDArray
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, vstack
 from scipy.stats import t as students_t
 
@@ -168,10 +168,14 @@ def select_determinantal(dialogues: Dialogues, pool: Places, budget: int) -> Pla
     return [pool[place] for place in chosen]
 
 
-def compare_methods(dialogues: Dialogues, budget: int, splits: int) -> dict[str, list[Quality]]:
-    """Return the quality of each method in each split. That of a random method is the mean of ten selections."""
+def compare_methods(dialogues: Dialogues, budget: int, splits: int) -> tuple[dict[str, list[Quality]], list[int]]:
+    """Return the quality of each method in each split, and the fewest near-duplicate pairs that are possible.
+
+    The quality of a random method is the mean of ten selections.
+    """
     rng = np.random.default_rng(SEED)
     qualities: dict[str, list[Quality]] = {}
+    fewest: list[int] = []
     names = np.unique(dialogues.tasks)
     for _ in range(splits):
         held_out = rng.choice(names, len(names) // 3, replace=False)
@@ -179,6 +183,7 @@ def compare_methods(dialogues: Dialogues, budget: int, splits: int) -> dict[str,
         pool = np.flatnonzero(~is_test).tolist()
         passed = np.flatnonzero(~is_test & dialogues.passed).tolist()
         tests = np.flatnonzero(is_test & dialogues.passed).tolist()
+        fewest.append(fewest_near_pairs(dialogues, passed, budget))
         selections = {
             "random": [rng.choice(pool, budget, replace=False).tolist() for _ in range(RANDOM_DRAWS)],
             "random, passed": [rng.choice(passed, budget, replace=False).tolist() for _ in range(RANDOM_DRAWS)],
@@ -191,11 +196,11 @@ def compare_methods(dialogues: Dialogues, budget: int, splits: int) -> dict[str,
         for name, drawn in selections.items():
             measured = [measure_quality(dialogues, pool, selected, tests) for selected in drawn]
             qualities.setdefault(name, []).append(Quality(*map(fmean, zip(*measured, strict=True))))
-    return qualities
+    return qualities, fewest
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> str:
-    """Return the mean difference over the splits with a 95 % interval. Half as many tasks are tested as selected from."""
+    """Return the mean difference over the splits with a 95 % interval. The tested tasks are half of the others."""
     differences = [one - other for one, other in zip(first, second, strict=True)]
     error = stdev(differences) * sqrt(1 / len(differences) + 0.5)
     margin = float(students_t.ppf(0.975, len(differences) - 1)) * error
@@ -223,6 +228,33 @@ def best_possible(dialogues: Dialogues, budget: int, allowed: Places) -> float:
     return -float(solved.fun)
 
 
+def fewest_near_pairs(dialogues: Dialogues, allowed: Places, budget: int) -> int:
+    """Return the least number of near-duplicate pairs in any selection of the allowed dialogues, by a linear program.
+
+    The parts of dialogues and pairs are whole numbers, so the number is exact.
+    """
+    firsts, seconds = np.triu_indices(len(allowed), 1)
+    rows = dialogues.words[allowed]
+    near = (rows @ rows.T)[firsts, seconds] >= NEAR
+    firsts, seconds, items = firsts[near], seconds[near], len(allowed)
+    pairs = np.arange(len(firsts))
+    table = np.zeros((len(pairs) + 1, items + len(pairs)))
+    table[pairs, firsts] = table[pairs, seconds] = 1
+    table[pairs, items + pairs] = -1
+    table[-1, :items] = 1
+    least, most = np.full(len(table), -np.inf), np.ones(len(table))
+    least[-1] = most[-1] = budget
+    solved = milp(
+        np.concatenate([np.zeros(items), np.ones(len(pairs))]),
+        constraints=LinearConstraint(table, least, most),
+        integrality=np.concatenate([np.ones(items), np.zeros(len(pairs))]),
+        bounds=Bounds(0, 1),
+    )
+    if not solved.success:
+        raise AssertionError(solved.message)
+    return round(solved.fun)
+
+
 def main(splits: int = SPLITS) -> None:
     heading("select on 200 dialogues of tau-bench's airline")
     if not DATA.exists():
@@ -233,7 +265,7 @@ def main(splits: int = SPLITS) -> None:
     passed = np.flatnonzero(dialogues.passed).tolist()
     for budget in BUDGETS:
         heading(f"{budget} of the dialogues, {splits} splits: success, coverage, own coverage, near pairs, next tool")
-        qualities = compare_methods(dialogues, budget, splits)
+        qualities, fewest = compare_methods(dialogues, budget, splits)
         for name, measured in qualities.items():
             means = Quality(*map(fmean, zip(*measured, strict=True)))
             line(
@@ -241,18 +273,25 @@ def main(splits: int = SPLITS) -> None:
                 f"{means.success:.2f}  {means.coverage:.3f}  {means.own_coverage:.3f}  "
                 f"{means.near_pairs:.1f}  {means.accuracy:.3f}",
             )
+        line("fewest near pairs of passed dialogues", f"{fmean(fewest):.1f}")
         own = [*zip(*qualities["--by verdict"], strict=True)]
         for other in ("random", "random, passed", "--by coverage", "determinantal", "determinantal, passed"):
             theirs = [*zip(*qualities[other], strict=True)]
             found = [difference(first, second) for first, second in zip(own, theirs, strict=True)]
             line(f"verdict - {other}", "  ".join(found))
-        coverages = {
-            by: similarities(dialogues.vectors, dialogues.vectors)[:, select(dialogues, everything, budget, by)]
-            for by in ("verdict", "coverage")
+        selections = {
+            "--by verdict": select(dialogues, everything, budget, "verdict"),
+            "--by coverage": select(dialogues, everything, budget, "coverage"),
+            "--by value": select(dialogues, everything, budget, "value"),
+            "determinantal": select_determinantal(dialogues, everything, budget),
+            "determinantal, passed": select_determinantal(dialogues, passed, budget),
         }
-        for by, rows in coverages.items():
-            line(f"coverage of all 200, --by {by}", f"{rows.max(axis=1).mean():.3f}")
-        line("no selection of passed dialogues has more than", f"{best_possible(dialogues, budget, passed):.3f}")
+        heading(f"{budget} of all 200: success, coverage, own coverage, near pairs")
+        for name, selected in selections.items():
+            quality = measure_quality(dialogues, everything, selected, everything)
+            line(name, " ".join(f"{number:.3f}" for number in quality[:4]))
+        line("fewest near pairs of passed dialogues", f"{fewest_near_pairs(dialogues, passed, budget)}")
+        line("most own coverage of passed dialogues", f"{best_possible(dialogues, budget, passed):.3f}")
 
 
 if __name__ == "__main__":
