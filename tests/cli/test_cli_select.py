@@ -40,6 +40,26 @@ def test_the_best_traces_are_written_first_and_without_secrets(tmp_path: Path) -
     assert "at least 100.0% of the best possible" in run.out
 
 
+def test_selection_by_value_says_what_it_does_not_avoid(tmp_path: Path) -> None:
+    """Each selected trace shows its verdict and its value, and the failed traces are counted."""
+    traces = [_rated(0, 0.9), _rated(2, 0.1, "count the invoices of this month")]
+    traces[0]["metadata"] |= {"success": False}
+    arguments = ("--budget", "2", "--by", "value", "--embedder", "none")
+    path = _file(tmp_path, traces)
+    run = fairtrial("select", path, *arguments)
+    document = fairtrial("select", path, *arguments, "--json").json
+    assert [(trace["id"], trace["passed"]) for trace in document["traces"]] == [
+        ("kp:trace:0", False),
+        ("kp:trace:2", True),
+    ]
+    assert [line.split()[:3] for line in run.out.splitlines()[2:4]] == [
+        ["0", "failed", f"{document['traces'][0]['score']:.3f}"],
+        ["2", "passed", f"{document['traces'][1]['score']:.3f}"],
+    ]
+    assert "1 of the selected traces failed" in run.out
+    assert "--by value does not avoid traces that failed or that resemble each other" in run.out
+
+
 def test_json_holds_the_selection_with_its_reasons(tmp_path: Path) -> None:
     """Refused documents are named on standard error, and are not candidates."""
     path = _file(tmp_path, [_rated(0, 0.1), {"id": "kp:trace:broken"}, _rated(2, 0.5)])

@@ -134,6 +134,7 @@ def test_traces_that_failed_are_selected_by_coverage_only() -> None:
     assert sum(trace.covers or 0 for trace in by_verdict.traces) == 12
     by_coverage = fairtrial.select(traces, budget=12, by="coverage", embedder=by_words)
     assert (len(by_coverage.traces), by_coverage.failed) == (12, None)
+    assert {trace.id for trace in by_coverage.traces if trace.passed} == {trace["id"] for trace in traces[8:]}
 
 
 def test_a_set_without_a_passed_trace_is_refused_by_verdict() -> None:

@@ -40,7 +40,7 @@ COMMAND_GROUPS = {
         "expect": "Write an eval set that expects what recordings show.",
         "record": "Run an agent, and write its conversations without scores.",
         "value": "Compute the value of reasoning traces.",
-        "select": "Select the best traces of a set, by value and by coverage.",
+        "select": "Select traces that passed and cover a set.",
         "redact": "Write files without secrets and personal data.",
     },
     "Judges and trust": {

@@ -15,26 +15,32 @@ class SelectedTrace(Record, frozen=True):
 
     `gain` is the amount that it added to the objective when it was selected. `covers` counts the traces whose most
     similar selected trace it is, itself included, `similarity` is their mean similarity to it, and `examples` names the
-    nearest of them. `score` is its value. Without vectors, it covers nothing that is known.
+    nearest of them. `score` is its value, and `passed` is its verdict. Without vectors, it covers nothing that is known.
     """
 
     id: str
     rank: int
     gain: float
     score: float
+    passed: bool
     group: str
     covers: int | None = None
     similarity: float | None = None
     examples: tuple[str, ...] = ()
 
     @property
+    def coverage(self) -> str:
+        """The number of covered traces and some of their ids, or nothing without vectors."""
+        if self.covers is None:
+            return ""
+        examples = f", for example {', '.join(self.examples)}" if self.examples else ""
+        return f"{self.covers:,} {'trace' if self.covers == 1 else 'traces'}{examples}"
+
+    @property
     def reason(self) -> str:
         """The reason in a sentence."""
-        if self.covers is None:
-            return f"value {self.score:.3f}"
-        examples = f", for example {', '.join(self.examples)}" if self.examples else ""
-        noun = "trace" if self.covers == 1 else "traces"
-        return f"value {self.score:.3f}, covers {self.covers:,} {noun}{examples}"
+        covers = f", covers {self.coverage}" if self.coverage else ""
+        return f"{'passed' if self.passed else 'failed'}, value {self.score:.3f}{covers}"
 
 
 class TraceSelection(Record, frozen=True):

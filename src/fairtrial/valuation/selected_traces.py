@@ -53,7 +53,8 @@ class SelectOptions(Record, frozen=True):
 class Candidates(NamedTuple):
     """The traces of a set: their ids, values and groups in order, and a row of unit length for each, if there are.
 
-    The places in `failed` and `repeated` cannot be selected. Their traces still count as a part of the set to cover.
+    The places in `repeated` cannot be selected, nor those in `failed` by the verdict. Their traces still count as a part
+    of the set to cover.
     """
 
     ids: Sequence[str]
@@ -64,14 +65,14 @@ class Candidates(NamedTuple):
     failed: frozenset[int] = frozenset()
     repeated: frozenset[int] = frozenset()
 
-    @property
-    def open_places(self) -> list[int]:
-        """The places of the traces that can be selected."""
-        return [place for place in range(len(self.ids)) if place not in self.failed and place not in self.repeated]
+    def find_open(self, by: By) -> list[int]:
+        """Return the places of the traces that can be selected."""
+        closed = self.failed | self.repeated if by == "verdict" else self.repeated
+        return [place for place in range(len(self.ids)) if place not in closed]
 
 
 class EligibilityCheck:
-    """Finds the traces of a set that cannot be selected: by the verdict, or because they repeat an earlier trace."""
+    """Finds the traces of a set that failed, and those that repeat an earlier trace that can be selected."""
 
     def __init__(self, by: By) -> None:
         self._by = by
@@ -81,11 +82,13 @@ class EligibilityCheck:
         self.repeated: set[int] = set()
 
     def add(self, traces: Sequence[ReasoningTrace]) -> None:
-        """Check the next traces of the set. A trace that failed does not make a later trace a repetition."""
+        """Check the next traces of the set. By verdict, a failed trace does not make a later trace a repetition."""
         for place, trace in enumerate(traces, self._count):
-            if self._by == "verdict" and not trace.metadata.success:
+            if not trace.metadata.success:
                 self.failed.add(place)
-            elif self._finder.find([trace])[0] is not None:
+                if self._by == "verdict":
+                    continue
+            if self._finder.find([trace])[0] is not None:
                 self.repeated.add(place)
         self._count += len(traces)
 
@@ -123,7 +126,7 @@ def select_traces(candidates: Candidates, options: SelectOptions) -> TraceSelect
 
     from fairtrial.valuation.facility_location import Objective, choose, mean_cosine
 
-    places = candidates.open_places
+    places = candidates.find_open(options.by)
     if not places:
         raise UsageError("nothing to select by verdict: no trace passed; select by coverage to allow failed traces")
     names = sorted({candidates.groups[place] for place in places})
@@ -168,6 +171,7 @@ def _describe(rank: int, candidates: Candidates, placement: Placement, clusters:
         rank=rank + 1,
         gain=placement.gains[rank],
         score=candidates.scores[place],
+        passed=place not in candidates.failed,
         group=candidates.groups[place],
         **members,
     )

@@ -19,11 +19,12 @@ def print_traces(console: Console, selection: TraceSelection) -> None:
     """Print the selected traces with their reasons, and how good the selection is."""
     from fairtrial.reports.rows import Rows
 
-    table = Rows(("trace", "gain", *(("group",) if selection.per else ()), "reason"))
+    table = Rows(("trace", "verdict", "value", "gain", *(("group",) if selection.per else ()), "covers"))
     for trace in selection.traces[:TABLE_ROWS]:
         group = (visible_line(shorten(trace.group, 40)),) if selection.per else ()
         name = visible_line(shorten(trace.id.removeprefix("kp:trace:"), 200))
-        table.add(name, f"{trace.gain:.4f}", *group, visible_line(shorten(trace.reason, 300)))
+        numbers = ("passed" if trace.passed else "failed", f"{trace.score:.3f}", f"{trace.gain:.4f}")
+        table.add(name, *numbers, *group, visible_line(shorten(trace.coverage, 300)))
     console.print(table)
     if len(selection.traces) > TABLE_ROWS:
         console.print(f"… and {len(selection.traces) - TABLE_ROWS:,} more; --json gives them all", style="dim")
@@ -36,6 +37,10 @@ def summary_lines(selection: TraceSelection) -> list[str]:
     lines = [f"{len(selection.traces):,} of {selection.count:,} traces selected by {_goal(selection)}"]
     if reasons := _exclusions(selection):
         lines.append(f"left out: {reasons}")
+    if failed := sum(not trace.passed for trace in selection.traces):
+        lines.append(f"{failed:,} of the selected traces failed")
+    if selection.by == "value":
+        lines.append("--by value does not avoid traces that failed or that resemble each other; --by verdict does")
     confidence = (
         ""
         if selection.clients == selection.count
