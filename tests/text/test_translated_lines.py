@@ -22,7 +22,7 @@ OTHERS = [language for language in LANGUAGES if language != "en"]
         (
             "ja",
             "'replly' is not a criterion; did you mean 'reply'?",
-            "'replly' という評価基準はありません; 'reply' のことですか?",
+            "'replly' という評価基準はありません; 'reply' のことですか？",
         ),
         (
             "zh-CN",

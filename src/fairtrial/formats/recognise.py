@@ -89,7 +89,7 @@ class Loaded(Record, frozen=True):
     spans: tuple[SpanItem, ...] | LargeFile = ()
     branches: tuple[Recording, ...] = ()
     notes: tuple[str, ...] = ()
-    columns: Mapping[str, str] = NO_COLUMNS
+    columns: Mapping[str, str] = {}  # each record gets its own
 
 
 def read(
@@ -219,7 +219,7 @@ def _table(rows: Iterable[Row], reading: Diagnostics) -> Loaded:
             items = [row for _, row in rows]
             return Loaded(reading.path, message_rows.KIND, recordings=message_rows.read_rows(items, reading))
     table = case_tables.read_table(rows, reading, strip_suffixes(reading.path))
-    return Loaded(reading.path, case_tables.KIND, table.eval_set, table.recordings, columns=reading.columns)
+    return Loaded(reading.path, case_tables.KIND, table.eval_set, table.recordings, columns=dict(reading.columns))
 
 
 def _log(log: agent_logs.AgentLog, reading: Diagnostics) -> Loaded:
@@ -256,7 +256,7 @@ def _map_document(top: Any, reading: Diagnostics, stem: str) -> Loaded:
     """Return the conversations at the paths of `--map`."""
     values = [_whole(item) for item in top] if isinstance(top, list) else [_whole(top)]
     return Loaded(
-        reading.path, mapping.KIND, recordings=mapping.read_mapped(values, reading, stem), columns=reading.columns
+        reading.path, mapping.KIND, recordings=mapping.read_mapped(values, reading, stem), columns=dict(reading.columns)
     )
 
 

@@ -14,7 +14,7 @@ from fairtrial.errors import UsageError
 from fairtrial.loading.text_files import open_text
 from fairtrial.records.record import Json
 from fairtrial.stats.agreement import share_interval
-from fairtrial.text.redaction.canaries import LOOK_ALIKE, Canary, make_canaries
+from fairtrial.text.redaction.planted_secrets import LOOK_ALIKE, Canary, make_canaries
 from fairtrial.text.redaction.redact import redact
 from fairtrial.text.redaction.redact_json import redact_json
 

@@ -65,7 +65,9 @@ def make_canaries(count: int, chance: random.Random, *, people: bool = False) ->
 
 
 def _read_texts() -> list[tuple[str, str]]:
-    table = resources.files("fairtrial").joinpath("text", "redaction", "canaries.tsv").read_text(encoding="utf-8")
+    table = (
+        resources.files("fairtrial").joinpath("text", "redaction", "planted_secrets.tsv").read_text(encoding="utf-8")
+    )
     rows = (line.partition("\t") for line in table.splitlines()[1:])
     return [(group, text.replace("\\n", "\n")) for group, _, text in rows]
 
