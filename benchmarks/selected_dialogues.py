@@ -82,10 +82,13 @@ def weigh_words(texts: Sequence[str]) -> Floats:
         for word, times in count.items():
             if word in columns:
                 row[columns[word]] = (1 + log(times)) * log(len(texts) / frequency[word])
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    unit: Floats = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    return unit
 
 
 def read_dialogues() -> Dialogues:
+    embed = choose_part(embedder("minilm"), "contents")
+    assert embed is not None
     documents = iter_documents(document_files([str(DATA)]), TraceDefaults(0.8, None))
     traces = [trace for trace in map(parse_document, documents) if isinstance(trace, ReasoningTrace)]
     raw: list[dict[str, Any]] = json.loads(DATA.read_text(encoding="utf-8"))
@@ -106,7 +109,7 @@ def read_dialogues() -> Dialogues:
         traces,
         np.array([dialogue["task_id"] for dialogue in raw]),
         np.array([trace.metadata.success for trace in traces]),
-        np.asarray(embed_traces(traces, choose_part(embedder("minilm"), "contents")), dtype=np.float64),
+        np.asarray(embed_traces(traces, embed), dtype=np.float64),
         weigh_words(texts),
         weigh_words(states),
         np.array(tools),
@@ -252,7 +255,7 @@ def fewest_near_pairs(dialogues: Dialogues, allowed: Places, budget: int) -> int
     )
     if not solved.success:
         raise AssertionError(solved.message)
-    return round(solved.fun)
+    return round(float(solved.fun))
 
 
 def main(splits: int = SPLITS) -> None:

@@ -53,8 +53,8 @@ class SelectOptions(Record, frozen=True):
 class Candidates(NamedTuple):
     """The traces of a set: their ids, values and groups in order, and a row of unit length for each, if there are.
 
-    The places in `repeated` cannot be selected, nor those in `failed` by the verdict. Their traces still count as a part
-    of the set to cover.
+    The places in `repeated` cannot be selected. By the verdict, those in `failed` cannot, either. Their traces still
+    count as a part of the set to cover.
     """
 
     ids: Sequence[str]
