@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import fairtrial
 from fairtrial.errors import FormatError, UsageError
-from fairtrial.valuation import facility_location
+from fairtrial.valuation import facility_location, weights
 from fairtrial.valuation.facility_location import Objective, choose, mean_cosine
 from fairtrial.valuation.selected_traces import Candidates, SelectOptions, select_traces, split_budget
 from reasonings import WORDS, by_words, many, reasoning
@@ -135,6 +135,22 @@ def test_traces_that_failed_are_selected_by_coverage_only() -> None:
     by_coverage = fairtrial.select(traces, budget=12, by="coverage", embedder=by_words)
     assert (len(by_coverage.traces), by_coverage.failed) == (12, None)
     assert {trace.id for trace in by_coverage.traces if trace.passed} == {trace["id"] for trace in traces[8:]}
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("budget", "limit"), [(10, 0.561), (40, 0.730)])
+def test_real_dialogues_that_passed_cover_as_much_as_they_can(shared: Path, budget: int, limit: float) -> None:
+    """No selection of the dialogues of tau-bench that passed covers more than the limit of a linear program."""
+    if weights.find_installed() is None:
+        pytest.skip("needs the weights of the model")
+    file = shared / "data" / "tau-bench" / "gpt-4o-airline.json"
+    selection = fairtrial.select(file, budget=budget, embedder="minilm", confidence=0.8)
+    assert all(trace.passed for trace in selection.traces)
+    assert (len(selection.traces), selection.count, selection.failed) == (budget, 200, 116)
+    assert selection.coverage is not None
+    assert selection.random_coverage is not None
+    assert 0.99 * limit <= selection.coverage <= limit + 0.001
+    assert selection.coverage >= 1.05 * selection.random_coverage
 
 
 def test_a_set_without_a_passed_trace_is_refused_by_verdict() -> None:

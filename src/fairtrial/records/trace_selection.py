@@ -15,7 +15,8 @@ class SelectedTrace(Record, frozen=True):
 
     `gain` is the amount that it added to the objective when it was selected. `covers` counts the traces whose most
     similar selected trace it is, itself included, `similarity` is their mean similarity to it, and `examples` names the
-    nearest of them. `score` is its value, and `passed` is its verdict. Without vectors, nobody knows what it covers.
+    nearest of them. `score` is its value, and `passed` is its verdict. Without vectors, what it
+    covers is not known.
     """
 
     id: str

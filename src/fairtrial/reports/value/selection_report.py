@@ -40,8 +40,8 @@ def summary_lines(selection: TraceSelection) -> list[str]:
     lines = [f"{len(selection.traces):,} of {selection.count:,} traces selected by {_goal(selection)}"]
     if reasons := _exclusions(selection):
         lines.append(f"left out: {reasons}")
-    if failed := sum(not trace.passed for trace in selection.traces):
-        lines.append(f"{failed:,} of the selected traces failed")
+    if failures := sum(not trace.passed for trace in selection.traces):
+        lines.append(f"{failures:,} of the selected traces failed")
     if selection.by == "value":
         lines.append("--by value does not avoid traces that failed or that resemble each other; --by verdict does")
     confidence = (
