@@ -79,7 +79,7 @@ def test_text_that_bodies_share_costs_next_to_nothing() -> None:
 
 
 @pytest.mark.long
-def test_a_trivial_attempt_takes_at_most_1240_bytes(tmp_path: Path) -> None:
+def test_a_trivial_attempt_takes_at_most_1250_bytes(tmp_path: Path) -> None:
     """The whole file, with cases, recordings, results, scores and all that a store has besides.
 
     One attempt in ten fails. Where it went wrong takes 160 bytes beside its result.
@@ -94,4 +94,4 @@ def test_a_trivial_attempt_takes_at_most_1240_bytes(tmp_path: Path) -> None:
     assert len(run.cases[0].outcomes) == 6
     with closing(sqlite3.connect(file)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    assert file.stat().st_size / len(cases) <= 1240
+    assert file.stat().st_size / len(cases) <= 1250

@@ -6,19 +6,18 @@ The words of pages, for example of verdicts, come from the tables of the pages.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-from fairtrial.text.lazy_pattern import LazyPattern
-
 LANGUAGES = ("en", "ko", "ja", "zh-TW", "zh-CN")
 ENGLISH = "en"
-_TRADITIONAL = LazyPattern(r"hant|tw|hk|mo")
-_COUNTED = LazyPattern(r"(\d+) cases? (.+)")
-_PLACE = LazyPattern(r"\{(\w+)\}")
+_TRADITIONAL = re.compile(r"hant|tw|hk|mo")
+_COUNTED = re.compile(r"(\d+) cases? (.+)")
+_PLACE = re.compile(r"\{(\w+)\}")
 _language = ContextVar("fairtrial_language", default=ENGLISH)
 
 
