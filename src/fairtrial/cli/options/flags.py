@@ -85,12 +85,12 @@ columns = click.option(
     "--map",
     "columns",
     multiple=True,
-    metavar="PART=COLUMN,…",
+    metavar="PART=COL|FILE",
     callback=_read_columns,
     help="Columns of a table: input=question,reply=answer. Parts: input, expected, expected_calls, reply, "
     "calls, context, id. Others are guessed. For any other JSON, JSONPath of the parts messages, user, calls, reply, "
     "conversation, id: messages=request.messages,reply=response.text. "
-    "Or FILE with these pairs, which check --save-map writes.",
+    "FILE holds these pairs; check --save-map writes it.",
 )
 attempts = click.option(
     "--attempts",
