@@ -12,6 +12,8 @@ from commands import enter, fairtrial
 from labelled_runs import CRITERION, STORE, AskedJudges, connect, judge_replies, label, write_config
 from loopback import Loopback
 
+pytestmark = pytest.mark.long
+
 OF_RUN = ("--criterion", CRITERION, "--config", "test_config.json", "--store", STORE)
 
 

@@ -71,6 +71,7 @@ def test_a_receiver_keeps_no_personal_data() -> None:
     assert [message["content"] for message in json.loads(line)["messages"]] == ["Call [REDACTED:phone]", "Hi."]
 
 
+@pytest.mark.long
 def test_a_killed_receiver_knows_the_traces_of_a_tool_loop() -> None:
     """Each call of the model is a trace, and the conversation goes on after kill -9."""
     for number in (1, 2, 3):
@@ -89,6 +90,7 @@ def test_a_killed_receiver_knows_the_traces_of_a_tool_loop() -> None:
     assert roles == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
 
 
+@pytest.mark.long
 def test_no_conversation_is_lost_or_scored_twice_over_a_kill() -> None:
     """Eight processes send at once, spans come in any order, and the receiver is killed in the middle."""
     write("config.json", {"criteria": {"tool_call_count_v1": {"threshold": 5}}})

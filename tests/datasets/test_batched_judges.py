@@ -260,6 +260,7 @@ def arguments(folder: Path, name: str, *options: str) -> list[str | Path]:
     return ["score", traffic, "--config", config, "--out", folder / name, "--store", "none", "--batch-api", *options]
 
 
+@pytest.mark.long
 def test_after_a_kill_the_same_batches_are_awaited(tmp_path: Path, server: BatchServer) -> None:
     """A batch at its provider is not submitted twice. After the kill, the workers are two processes."""
     write_traffic(tmp_path, judges=2)

@@ -154,6 +154,7 @@ def cancels(trace: Trace, case: EvalCase) -> float:
 """
 
 
+@pytest.mark.long
 def test_traffic_that_answers_the_same_cases_is_compared_case_by_case(tmp_path: Path) -> None:
     """Of 40 conversations with each of 20 cases, one day none cancels the order, and on the next day a quarter does."""
     expected = write_expectation(tmp_path, extra_cases=15)

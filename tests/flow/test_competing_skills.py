@@ -12,6 +12,8 @@ import pytest
 
 from commands import Done, fairtrial
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 AGENT = f"harness:{EXAMPLES / 'scripted-agent.yaml'}"
 REPORT = "Write a report of the sales in sales.csv."

@@ -256,6 +256,7 @@ def forks(text: str) -> str:
 '''
 
 
+@pytest.mark.long
 def test_a_copy_of_the_process_does_not_keep_the_conversation(tmp_path: Path) -> None:
     """It holds the pipe of the reports open, whose process has ended all the same."""
     Path("forking_shop.py").write_text(FORKS, encoding="utf-8")

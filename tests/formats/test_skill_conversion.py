@@ -171,6 +171,7 @@ def test_no_task_file_is_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.shared
+@pytest.mark.long
 def test_real_files_are_converted_by_waza_schema(shared: Path, tmp_path: Path) -> None:
     """Every real `evals.json` becomes a suite that fits waza's own schema, and reads back with all its cases."""
     import jsonschema

@@ -35,6 +35,7 @@ def test_a_rule_of_the_policy_is_proposed(shared: Path) -> None:
 
 
 @pytest.mark.shared
+@pytest.mark.long
 def test_proposed_rules_hold_in_dialogues_of_other_tasks(shared: Path) -> None:
     """No passing dialogue of the other half of the tasks breaks a rule that a half proposes, in eight halves."""
     recordings = _recordings(shared)
@@ -60,6 +61,7 @@ def _passed(recording: Recording) -> bool:
 
 
 @pytest.mark.shared
+@pytest.mark.long
 def test_no_goal_is_reached_without_an_attack(shared: Path) -> None:
     """No goal that is made for a dialogue is reached in it, and none is in six other dialogues."""
     recordings = _recordings(shared)

@@ -150,6 +150,7 @@ def make_fall(seed: int, runs: int, lost: float) -> list[dict[int, CaseValue]]:
     ]
 
 
+@pytest.mark.long
 def test_draws_confirm_a_step_of_smaller_evidence() -> None:
     """A fall by 40 % in a single run has an e-value below 1,000, which no draw of 1,010 reaches."""
     steps = []
@@ -162,6 +163,7 @@ def test_draws_confirm_a_step_of_smaller_evidence() -> None:
     assert any(step.evidence < 1000 for step in steps if step is not None)
 
 
+@pytest.mark.long
 def test_draws_confirm_hardly_any_step_without_a_change() -> None:
     """Of 300 looks at different runs, 0.3 may be expected to show a step, and 3 with a probability of 0.4 %."""
     steps = 0
@@ -173,6 +175,7 @@ def test_draws_confirm_hardly_any_step_without_a_change() -> None:
     assert steps < 3
 
 
+@pytest.mark.long
 def test_the_order_of_cases_does_not_matter_to_draws() -> None:
     """The same runs give the same answer."""
     *before, last = make_fall(1, 21, 0.3)

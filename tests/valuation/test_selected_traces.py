@@ -139,6 +139,7 @@ def test_traces_that_failed_are_selected_by_coverage_only() -> None:
 
 @pytest.mark.shared
 @pytest.mark.parametrize(("budget", "limit"), [(10, 0.561), (40, 0.730)])
+@pytest.mark.long
 def test_real_dialogues_that_passed_cover_as_much_as_they_can(shared: Path, budget: int, limit: float) -> None:
     """No selection of the dialogues of tau-bench that passed covers more than the limit of a linear program."""
     if weights.find_installed() is None:

@@ -122,6 +122,7 @@ def test_characters_without_width_hide_nothing() -> None:
         ),
     ],
 )
+@pytest.mark.long
 def test_hostile_text_comes_back(part: str) -> None:
     """A search that is not linear would not end on such a text. Redacting the result again changes nothing."""
     clean = redact(part * (60_000 // len(part)), people=True)[0]
