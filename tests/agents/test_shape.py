@@ -49,7 +49,7 @@ RECORDING = {
         "session_id": "str",
     },
 }
-OPTIONAL = {"events", "final_state", "extra", "model", "tool", "reasoning_tokens", "cached_input_tokens"}
+OPTIONAL = {"events", "final_state", "extra", "model", "tool", "first_token", "reasoning_tokens", "cached_input_tokens"}
 VERBATIM = {"kind", "author"}
 
 
