@@ -10,6 +10,11 @@ from kinds import KINDS, every, reached, recorded
 import fairtrial
 from fairtrial.records.trace import Durations
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
 STREAMED = [KINDS[name] for name in ("a2a", "strands", "claude")]
 
 
