@@ -51,6 +51,7 @@ def test_an_agent_that_dies_keeps_what_it_did(kind: str) -> None:
 
 
 @every_kind
+@pytest.mark.long
 def test_an_agent_that_hangs_is_given_up(kind: str) -> None:
     """A tool that never returns ends its conversation after the timeout, with the call; the other is held."""
     timeout = KINDS[kind].reply_timeout

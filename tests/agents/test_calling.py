@@ -165,6 +165,7 @@ def test_a_call_out_of_what_a_sync_agent_returns_is_an_error() -> None:
     assert "must be async" in failure.cause
 
 
+@pytest.mark.long
 def test_a_call_under_way_is_kept_when_the_time_is_over() -> None:
     """What was called before the timeout stands in the trace."""
 

@@ -207,6 +207,7 @@ def test_other_tools_are_left_alone(kind: str) -> None:
 
 
 @with_tools
+@pytest.mark.long
 def test_what_was_begun_is_known_of_a_call_that_was_cut_off(kind: str) -> None:
     """The call stands in the trace without a result; what was to happen to it stands beside it."""
     slow = injecting(injected_latency_seconds=50, injected_response={"item": "late"}, invalidates=True)

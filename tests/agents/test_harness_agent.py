@@ -203,6 +203,7 @@ def test_an_error_of_the_agent_is_its_own(tmp_path: Path) -> None:
     assert "error_max_turns" in fail(agent(tmp_path, script), AgentError)[1]
 
 
+@pytest.mark.long
 def test_a_slow_agent_is_stopped_with_its_children(tmp_path: Path) -> None:
     """At the time limit the whole group of processes ends, and the steps so far are kept."""
     script = f"""

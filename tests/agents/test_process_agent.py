@@ -80,6 +80,7 @@ def test_a_child_ends_with_its_program(tmp_path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
 
 
+@pytest.mark.long
 def test_a_child_that_left_the_program_does_not_keep_the_conversation(tmp_path: Path) -> None:
     """It holds the output of its program open, whose end is noticed all the same."""
     lock = tmp_path / "lock"
@@ -91,6 +92,7 @@ def test_a_child_that_left_the_program_does_not_keep_the_conversation(tmp_path: 
     assert one.failure.cause == "the program ended with the code 3"
 
 
+@pytest.mark.long
 def test_a_program_that_closes_its_output_is_given_up() -> None:
     """It still runs, and is killed."""
     one = recorded(PROGRAM, "mute", reply_timeout=60)

@@ -188,6 +188,7 @@ def test_alarms_are_posted(hook: tuple[str, Callable[[], list[bytes]]]) -> None:
     assert "Grade?" not in json.dumps(body)
 
 
+@pytest.mark.long
 def test_a_run_that_raises_an_alarm_posts_it(
     hook: tuple[str, Callable[[], list[bytes]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -324,6 +324,7 @@ def test_a_batch_whose_id_was_never_heard_is_found_again(kind: str, tmp_path: Pa
     assert len(server.batches) == 1
 
 
+@pytest.mark.long
 def test_another_programs_batch_of_the_same_size_is_not_taken_for_ours(tmp_path: Path, server: BatchServer) -> None:
     """Anthropic's batches have no names, so that only their results tell whose they are."""
     write_traffic(tmp_path, "anthropic", votes=1)

@@ -114,6 +114,7 @@ def halved(folder: Path, **fault: Any) -> None:
         ),
     ],
 )
+@pytest.mark.long
 def test_a_fault_that_invalidates_reaches_every_output(
     folder: Path, fault: dict[str, Any], limit: tuple[str, ...], verdict: str, said: str
 ) -> None:

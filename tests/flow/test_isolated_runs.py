@@ -226,6 +226,7 @@ def leaves(text: str) -> str:
 '''
 
 
+@pytest.mark.long
 def test_a_process_that_an_agent_leaves_behind_does_not_keep_the_output_open(tmp_path: Path) -> None:
     """A reader of both outputs of the command sees their end, while the process still runs."""
     Path("leaving_shop.py").write_text(LEAVES_A_CHILD, encoding="utf-8")

@@ -72,6 +72,7 @@ def test_every_language_has_the_same_texts() -> None:
         assert len({frozenset(table) for table in tables.values()}) == 1
 
 
+@pytest.mark.long
 def test_every_text_is_used() -> None:
     """At least half of its pairs of words stand in a string of the sources, of click, or of the operating system."""
     sources = [*SOURCES.rglob("*.py"), *Path(click.__file__).parent.glob("*.py")]
