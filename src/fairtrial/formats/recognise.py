@@ -19,7 +19,6 @@ from fairtrial.formats.chats import dialects, response_objects
 from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables, delimited_rows, message_rows
 from fairtrial.formats.datasets.column_roles import is_mapping
-from fairtrial.formats.datasets.delimited_rows import Row
 from fairtrial.formats.eval_set_files import (
     DATASET,
     EVAL_SET,
@@ -210,7 +209,7 @@ def _binary(data: bytes, reading: Diagnostics) -> Loaded:
     return _document(list(columnar_rows.iter_rows(data, reading.path)), reading, are_lines=True)
 
 
-def _table(rows: Iterable[Row], reading: Diagnostics) -> Loaded:
+def _table(rows: Iterable[delimited_rows.Row], reading: Diagnostics) -> Loaded:
     rows = iter(rows)
     first = next(rows, None)
     if first is not None:

@@ -37,9 +37,16 @@ def project_table(data: bytes, path: str) -> dict[str, Any] | None:
 
 def encode_texts(values: Mapping[str, str]) -> str:
     """Return a TOML document of texts by their names, which are bare keys."""
-    return "".join(f"{name} = {_quote(value)}\n" for name, value in values.items())
+    return "".join(f"{name} = {encode_value(value)}\n" for name, value in values.items())
 
 
-def _quote(text: str) -> str:
-    """Return a basic string. It is a string of JSON but for the character DEL, which TOML escapes."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+def encode_value(value: Any) -> str:
+    """Return a value as TOML writes it, an object as an inline table whose names are bare keys.
+
+    A string is one of JSON but for the character DEL, which TOML escapes.
+    """
+    if isinstance(value, Mapping):
+        return (
+            f"{{ {', '.join(f'{name} = {encode_value(inner)}' for name, inner in value.items())} }}" if value else "{}"
+        )
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -13,7 +13,7 @@ from fairtrial.errors import StoreError
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
 from fairtrial.store.connections import Connections
 from fairtrial.store.schema import HISTORIES, RESULTS, RUNS
-from fairtrial.store.statements import replacing
+from fairtrial.store.statements import replace_all
 
 T = TypeVar("T")
 
@@ -43,8 +43,7 @@ class KeptHistories:
             number = connection.execute(sa.select(sa.func.count()).select_from(HISTORIES)).scalar() or 0
             if number >= MOST_KEPT:
                 connection.execute(sa.delete(HISTORIES))
-            for statement in replacing(connection.dialect, HISTORIES):
-                statement.execute(connection, row)
+            replace_all(connection, {HISTORIES: [row]})
 
         with suppress(StoreError):
             self._connections.transact(write)

@@ -76,12 +76,17 @@ def _replacing(dialect: str, table: sa.Table) -> list[sa.Insert | sa.Delete]:
     ]
 
 
+def is_one_statement(dialect: sa.Dialect) -> bool:
+    """Return whether `replace_all` writes all rows in a statement, which needs no transaction around it."""
+    return dialect.name == "postgresql"
+
+
 def replace_all(connection: sa.Connection, rows_by_table: Mapping[sa.Table, Sequence[Row]]) -> None:
     """Put rows in place of the rows with the same primary keys, in any database.
 
     Postgres gets all rows in a statement with a parameter: a driver would wait for an answer to every row.
     """
-    if connection.dialect.name != "postgresql":
+    if not is_one_statement(connection.dialect):
         for table, rows in rows_by_table.items():
             for statement in replacing(connection.dialect, table):
                 statement.execute_many(connection, rows)

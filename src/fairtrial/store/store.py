@@ -48,7 +48,7 @@ from fairtrial.store.schema import (
     SCORES,
 )
 from fairtrial.store.span_rows import SpanRows
-from fairtrial.store.statements import Row, replace_all, replacing, storable
+from fairtrial.store.statements import Row, is_one_statement, replace_all, replacing, storable
 from fairtrial.store.view_queries import ViewQueries
 from fairtrial.system.paths import DEFAULT_URL
 
@@ -205,8 +205,8 @@ class Store(ViewQueries):
 
     def _write(self, rows_by_table: Mapping[sa.Table, Sequence[Row]]) -> None:
         """Write all rows or none."""
-        is_one_statement = self._connections.dialect.name == "postgresql"
-        write = self._connections.commit_each if is_one_statement else self._connections.transact
+        is_atomic = is_one_statement(self._connections.dialect)
+        write = self._connections.commit_each if is_atomic else self._connections.transact
         write(lambda connection: replace_all(connection, rows_by_table))
 
     def _wait(self, table: sa.Table, row: Row) -> None:

@@ -48,15 +48,20 @@ async def read_while_running(process: Process, read: Callable[[], Awaitable[Read
             return None
 
 
-async def kill_group(process: Process) -> None:
-    """Kill a process that began a group of its own, with everything in the group, and close its pipes.
-
-    It waits a second for the end of the process, not for children that left the group.
-    """
+def kill_members(process: Process) -> None:
+    """Kill a process that began a group of its own, with everything in the group, and wait for nothing."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if sys.platform != "win32":
             os.killpg(process.pid, signal.SIGKILL)
         elif process.returncode is None:
             process.kill()
+
+
+async def kill_group(process: Process) -> None:
+    """Kill a process that began a group of its own, with everything in the group, and close its pipes.
+
+    It waits a second for the end of the process, not for children that left the group.
+    """
+    kill_members(process)
     if await exit_code(process, _END_SECONDS) is not None:
         process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001  (otherwise pipes that a child holds stay open)

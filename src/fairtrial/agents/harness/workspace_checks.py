@@ -14,6 +14,7 @@ from pathlib import Path
 from fairtrial.agents.harness.sandbox import why_not_started
 from fairtrial.records.state_delta import CheckResult, FileChange
 from fairtrial.records.workspace import WorkspaceCheck
+from fairtrial.system.child_processes import kill_members
 from fairtrial.text.display import shorten
 from fairtrial.text.globs import fits
 from fairtrial.text.text_decisions import TEXT_CHECKS, Decision, decide_number, decide_text
@@ -128,11 +129,7 @@ async def end_group(process: Process, home: Path | None = None) -> None:
 
     Processes that left the group are known by their `home`, where the system shows the environment of processes.
     """
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
+    kill_members(process)
     if home is not None:
         _end_strays(home)
     # asyncio does not see the end of a process while its output is unread and reading is paused.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from fairtrial.api.score_planning import plan_score
 from fairtrial.api.starters.first_cases import Beginning, FirstCases
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
+from fairtrial.formats.toml_text import encode_value
 from fairtrial.records.gate import Claim
 from fairtrial.text.display import count
 
@@ -115,26 +115,19 @@ def _highest_claim(run: Run, store: str) -> tuple[Claim | None, float]:
 
 
 def _project(beginning: Beginning, path: Path, criteria: Mapping[str, Any], size: GateSize) -> str:
-    agent = f"agent = {_value(beginning.agent)}\n" if beginning.agent else ""
+    agent = f"agent = {encode_value(beginning.agent)}\n" if beginning.agent else ""
     claims = f"gate.claims = [{{ at_least = {size.claim.limit} }}]\n" if size.claim else ""
     attempts = f"attempts = {size.attempts}\n" if size.attempts else ""
-    rows = "".join(f"{name} = {_value(value)}\n" for name, value in criteria.items())
+    rows = "".join(f"{name} = {encode_value(value)}\n" for name, value in criteria.items())
     return (
         "# The options of `fairtrial run` and `fairtrial score`, written by `fairtrial init`.\n"
-        f"eval_sets = [{_value(path.as_posix())}]\n{agent}\n"
+        f"eval_sets = [{encode_value(path.as_posix())}]\n{agent}\n"
         "# `fairtrial criteria` lists more, also those that ask a model.\n"
         f"[criteria]\n{rows}\n"
         f"# The gate of CI: fairtrial run --profile ci\n# {size}\n"
         f'[profile.ci]\n{attempts}reports.junit = "fairtrial.xml"\n'
         f'reports.json = "fairtrial.json"\n{claims}'
     )
-
-
-def _value(value: Any) -> str:
-    """Return a value as TOML writes it."""
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{name} = {_value(inner)}' for name, inner in value.items())} }}" if value else "{}"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _workflow(beginning: Beginning, path: Path, size: GateSize) -> str:

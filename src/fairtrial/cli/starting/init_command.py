@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -66,18 +66,16 @@ def init(
     if sum(map(bool, (skill, example, coding_agent, agent or questions or recorded))) > 1:
         raise click.UsageError("takes --skill, --example, --for, or --agent with its files, and only one of them")
     if coding_agent:
-        echo(visible(f"wrote {api.write_agent_skill(coding_agent)}"))
+        _echo_written([api.write_agent_skill(coding_agent)])
         return exit_codes.OK
     if example:
         files, command_line = api.write_example(example, folder)
-        for file in files:
-            echo(visible(f"wrote {file}"))
+        _echo_written(files)
         echo(visible(f"next: {command_line}"))
         return exit_codes.OK
     if skill:
         folder = folder or Path()
-        for file in api.write_skill_evals(folder):
-            echo(visible(f"wrote {file}"))
+        _echo_written(api.write_skill_evals(folder))
         echo(visible(f"next: replace each TODO, then fairtrial run {shlex.quote(str(folder))} --agent claude"))
         return exit_codes.OK
     if questions and recorded:
@@ -89,9 +87,13 @@ def init(
     return _write_gate(beginning, folder or Path("evals"))
 
 
-def _write_starter(folder: Path) -> None:
-    for file in api.write_starter(folder):
+def _echo_written(files: Iterable[Path]) -> None:
+    for file in files:
         echo(visible(f"wrote {file}"))
+
+
+def _write_starter(folder: Path) -> None:
+    _echo_written(api.write_starter(folder))
     if (project := api.write_project(folder)) is not None:
         echo(f"wrote {project}\nnext: fairtrial run")
         return
@@ -160,8 +162,7 @@ def _write_gate(beginning: api.Beginning, folder: Path) -> int:
         api.print_run(console(), run)
     size = api.size_gate(run, beginning, len(cases.eval_set.cases), api.DEFAULT_URL)
     gate_files = api.write_gate(beginning, cases, criteria, size)
-    for file in (*([cases.path] if cases.expects_recorded else []), *gate_files):
-        echo(visible(f"wrote {file}"))
+    _echo_written([*([cases.path] if cases.expects_recorded else []), *gate_files])
     echo(f"criteria: {', '.join(criteria)}; `fairtrial criteria` lists more")
     echo(f"gate: {size}")
     if cases.expects_recorded:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from fairtrial.text.redaction import people
+from fairtrial.text.redaction import Span, people
 from fairtrial.text.redaction.person_details import find_details
 from fairtrial.text.redaction.person_numbers import find_persons
 from fairtrial.text.redaction.secret_search import (
     NUMBER,
     Finder,
     Kind,
-    Span,
     find_literals,
     may_hold_number,
     signs_of_addresses,

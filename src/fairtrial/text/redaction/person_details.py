@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-Span = tuple[int, int, str]
+from fairtrial.text.redaction import Span
 
 _HAN = r"\u3400-\u9fff々"
 _KANA = r"\u3041-\u30fa\u30fc"

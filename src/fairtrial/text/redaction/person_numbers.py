@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from fairtrial.text.number_names import PERSONS, is_identifier, is_named
-
-Span = tuple[int, int, str]
+from fairtrial.text.redaction import Span
 
 ALONE = r"(?<![\w.+-])"
 END = r"(?![\w-]|\.\d)"

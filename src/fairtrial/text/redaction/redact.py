@@ -21,6 +21,7 @@ from fairtrial.errors import UsageError, lacks_extra
 from fairtrial.records.record import Record
 from fairtrial.text.layers import decode_layers, find_base64
 from fairtrial.text.redaction import (
+    Span,
     pairs,
     provider_keys,
     secret_code,
@@ -30,7 +31,7 @@ from fairtrial.text.redaction import (
     secret_sentences,
     secret_shapes,
 )
-from fairtrial.text.redaction.secret_search import LAYERS, Finder, Kind, Search, Span, find_literals, signs_of_addresses
+from fairtrial.text.redaction.secret_search import LAYERS, Finder, Kind, Search, find_literals, signs_of_addresses
 from fairtrial.text.redaction.secret_values import is_placeholder
 
 KINDS_BY_NAME: frozenset[Kind] = frozenset({"person", "card", "phone", "ip_address"})

@@ -4,48 +4,58 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
+from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.key_forms import measure_entropy
-from fairtrial.text.redaction.secret_names import Core
+from fairtrial.text.redaction.secret_names import Core, kind_of_name
 from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder, is_quoted_secret
 from fairtrial.text.runs import match_from
 
-Span = tuple[int, int, str]
-
 _QUOTED = r"[\"'`](?P<value>[^\"'`\n]{4,400})[\"'`]"
-_AFTER_NAME = (
+
+
+class _Place(NamedTuple):
+    """The text after the name of a secret, with its value, and the text before the name, backwards."""
+
+    after: re.Pattern[str]
+    before: re.Pattern[str]
+    is_attribute: bool = False
+
+
+_PLACES = (
     # the arguments of calls after the name, for example of cfg.set
-    (
+    _Place(
         re.compile(r"[\w .#\]*:-]{0,30}[\"'`]\s{0,3}(?:,|\)\s{0,3}\.\s{0,3}\w{1,24}\()\s{0,20}" + _QUOTED),
         re.compile(r"[\w .\#:@*=\[-]{0,40}[\"'`][rbuf]{0,2}\s{0,3}\("),
     ),
     # the calls of setters, for example of setPassword
-    (
+    _Place(
         re.compile(r"\w{0,20}\(\s{0,3}" + _QUOTED),
         re.compile(r"\w{0,20}(?<!teg)(?<!dnif)(?<!hctef)(?<!daer)(?<!daol)(?<!yfirev)(?<!kcehc)(?<!hsah)(?!\w)"),
     ),
     # <add key="Password" value="..."/>, <input type=password value="...">
-    (
+    _Place(
         re.compile(r"[^<>\n]{0,200}?\svalue\s?=\s?[\"'](?P<value>[^\"'<>\n]{4,400})[\"']", re.IGNORECASE),
         re.compile(r"[^<>\n]{0,100}<"),
+        is_attribute=True,
     ),
     # variable "db_password" { default = "..." }
-    (
+    _Place(
         re.compile(r"[\w-]{0,20}[\"']?\s{0,3}\{[^{}]{0,300}?\bdefault\s{0,10}=\s{0,3}" + _QUOTED),
         re.compile(r"[\w-]{0,40}[\"']\s{1,3}elbairav"),
     ),
     # username admin password 0 ..., enable secret 5 ...
-    (
+    _Place(
         re.compile(r"[ \t]{1,2}\d{1,2}[ \t]{1,2}(?P<value>[^\s\"']{4,200})"),
         re.compile(r"[ \t]{1,3}(?:\S{1,40}[ \t]{1,3}emanresu|elbane)\b"),
     ),
     # setenv DB_PASSWORD ...
-    (
+    _Place(
         re.compile(r"\w{0,30}[ \t]{1,3}[\"']?(?P<value>[^\s\"']{4,400})"),
         re.compile(r"\w{0,40}[ \t]{1,3}vnetes\b"),
     ),
 )
-"""The text after the name of a secret, with its value, and the text before the name, backwards."""
 _COLUMNS = re.compile(
     r"\(([^()]{1,400}+)\)\s{0,5}values\s{0,5}"
     r"\(((?>'(?>[^'\n]|''){0,400}+'|[^()'\n]{1,40}+|\([^()\n]{0,40}+\)){1,40}+)\)",
@@ -89,14 +99,13 @@ _SIGN = re.compile(r"[^\w\s.:/,;=()<>-]")
 def beside(text: str, core: Core) -> tuple[int, int] | None:
     """Return the span of the secret that code puts after its name, or None."""
     before: str | None = None
-    for after, expected in _AFTER_NAME:
-        match = after.match(text, core.end)
+    for place in _PLACES:
+        match = place.after.match(text, core.end)
         if match is None:
             continue
         if before is None:
             before = text[max(0, core.start - 100) : core.start][::-1].lower()
-        is_attribute = after is _AFTER_NAME[2][0]
-        if expected.match(before) and _is_secret(match["value"], core, is_attribute=is_attribute):
+        if place.before.match(before) and _is_secret(match["value"], core, is_attribute=place.is_attribute):
             return match.span("value")
     return None
 
@@ -129,8 +138,6 @@ def _is_secret(value: str, core: Core, *, is_attribute: bool) -> bool:
 
 def _rows(text: str) -> Iterator[Span]:
     """Yield the values of columns such as `password` in SQL that inserts a row."""
-    from fairtrial.text.redaction.secret_names import kind_of_name
-
     for match in _COLUMNS.finditer(text):
         names = [name.strip(' `"[]\n\t') for name in match[1].split(",")]
         place = match.start(2)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.pairs import BARE
 from fairtrial.text.redaction.secret_names import kind_of_name
 from fairtrial.text.redaction.secret_shapes import STRING
 from fairtrial.text.redaction.secret_values import is_placeholder, is_quoted_secret
 from fairtrial.text.runs import match_from
-
-Span = tuple[int, int, str]
 
 PASSWORD_COMMANDS = frozenset(
     {
@@ -29,8 +28,6 @@ PASSWORD_COMMANDS = frozenset(
         "podman",
         "helm",
         "az",
-    }
-    | {
         "cf",
         "mongo",
         "mongosh",

@@ -8,10 +8,9 @@ import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
+from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder
 from fairtrial.text.runs import match_from
-
-Span = tuple[int, int, str]
 
 _PGPASS = re.compile(
     r"[\w.*-]{1,100}:(?:54\d\d|\*):[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>(?:\\:|[^\s\"':]){4,1000})(?![^\s\"'])"

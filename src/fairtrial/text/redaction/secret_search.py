@@ -8,12 +8,12 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from fairtrial.text.layers import decode_layers, find_base64, signs_of_layers
+from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.secret_names import lower
 
 SecretKind = Literal["private_key", "connection_string", "provider_key", "jwt", "pair", "email"]
 PersonalKind = Literal["person", "card", "account", "phone", "ip_address", "home"]
 Kind = SecretKind | PersonalKind
-Span = tuple[int, int, str]
 
 LAYERS = 4
 """Secrets are found inside this many encodings, for example in base64 in a URL in JSON in JSON."""

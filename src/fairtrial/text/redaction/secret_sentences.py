@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
+from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.key_forms import measure_entropy
 from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, trim
-
-Span = tuple[int, int, str]
 
 _QUOTE = r"[\"'`“‘«「『(（*_]{0,3}"
 _VALUE = rf"{_QUOTE}(?P<value>[!#-~]{{4,1000}})"

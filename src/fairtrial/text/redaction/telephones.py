@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from fairtrial.text.number_names import TELEPHONE, is_identifier, is_named
-
-Span = tuple[int, int, str]
+from fairtrial.text.redaction import Span
 
 REGIONS = ("US", "GB", "DE", "FR", "ES", "JP", "KR", "CN", "BR")
 """The countries whose national forms are found. Numbers that begin with + are found for every country."""
