@@ -23,15 +23,13 @@ from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import Environments, PlannedCase, Users
 from fairtrial.protocols import Agent, RefusesEnvironment, TakesParts
 from fairtrial.records.record import Json, without_defaults
-from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.simulate.environment_options import KEY as TOOLS
 from fairtrial.simulate.environment_options import EnvironmentOptions, environment_options
-from fairtrial.simulate.played import TEMPLATE, TEMPLATES
-from fairtrial.simulate.tau2_domain import open_domain
 from fairtrial.simulate.user_options import KEY as USERS
 from fairtrial.simulate.user_options import NO_SPEECH, UserOptions
 
 if TYPE_CHECKING:
+    from fairtrial.simulate.environment import SimulatedEnvironments
     from fairtrial.simulate.user import SimulatedUsers
 
 
@@ -77,7 +75,7 @@ def with_users(
 
 def _configure_users(configured: LoadedSet, models: ModelOptions) -> tuple[SimulatedUsers, Json]:
     """Return the users of a configuration, and their signature."""
-    from fairtrial.simulate.user import SimulatedUsers  # few sets have scenarios
+    from fairtrial.simulate.user import TEMPLATES, SimulatedUsers  # few sets have scenarios
 
     options = configured.user_simulator or UserOptions()
     if options.type == "llm_audio":
@@ -171,6 +169,10 @@ def _configure_environments(
     options: EnvironmentOptions, pointer: str, models: ModelOptions
 ) -> tuple[SimulatedEnvironments, Json]:
     """Return the environments of a configuration, and their signature."""
+    from fairtrial.simulate.environment import SimulatedEnvironments  # most runs simulate nothing
+    from fairtrial.simulate.played import TEMPLATE, TEMPLATES
+    from fairtrial.simulate.tau2_domain import open_domain
+
     options_signature = _without_endpoint(without_defaults(options))
     if options.tau2_domain is not None:
         with _with_pointer(f"/{TOOLS}/tau2_domain"):

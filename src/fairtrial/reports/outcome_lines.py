@@ -18,9 +18,10 @@ from fairtrial.reports.numbers import DASH, against, beside, number, quantity, w
 from fairtrial.reports.terminal_layout import Indented, marked_line
 from fairtrial.text.display import WORD, fold, shorten, visible, visible_line
 from fairtrial.text.languages import say, say_count
+from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.translated_lines import say_sentence
 
-_TOKENS = re.compile(rf"{WORD}|\s+|.", re.DOTALL)
+_TOKENS = LazyPattern(rf"{WORD}|\s+|.", flags=re.DOTALL)
 _LONGEST_DIFF = 4000
 """So many characters of a reference and of a reply are compared."""
 _MOST_PAIRS = 20_000

@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 
-_CONTROLS = re.compile(
+from fairtrial.text.lazy_pattern import LazyPattern
+
+_CONTROLS = LazyPattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff"
     "\U000e0000-\U000e0fff]"
 )
@@ -18,7 +20,7 @@ WORD = rf"(?:(?:[^\W{_SINGLE}]+(?:(?:[-'’._@]|(?<=\d)[,:/](?=\d))[^\W{_SINGLE}
 
 Japanese and Chinese characters do not belong to it: their words have no spaces between them.
 """
-_WORD = re.compile(WORD)
+_WORD = LazyPattern(WORD)
 _LONGEST_WORD = 100
 _COMMIT = 8
 """The number of characters of a commit that people read."""

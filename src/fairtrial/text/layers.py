@@ -11,40 +11,41 @@ from functools import cached_property, lru_cache
 from string import ascii_letters, digits
 from typing import NamedTuple
 
+from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.runs import long_runs
 
-_JSON_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([\"'\\/bfnrt]))")
+_JSON_ESCAPE = LazyPattern(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([\"'\\/bfnrt]))")
 _JSON_SIGNS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_LONG_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+_LONG_ESCAPE = LazyPattern(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 _SHORT_ESCAPES = [
     ("\\" + name, sign) for name, sign in {'"': '"', "n": "\n", **_JSON_SIGNS, "'": "'", "/": "/"}.items()
 ]
 """The escapes and their signs, frequent escapes first."""
-_URL_ESCAPE = re.compile(
+_URL_ESCAPE = LazyPattern(
     r"%[0-7][0-9A-Fa-f]|%[CDcd][0-9A-Fa-f]%[89ABab][0-9A-Fa-f]"
     r"|%[Ee][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f]){2}|%[Ff][0-7](?:%[89ABab][0-9A-Fa-f]){3}"
 )
 _WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 """Full-width forms of ASCII, for example `ｐａｓｓ：` for `pass:`."""
-_NO_ESCAPE = re.compile(r"(?!)")
+_NO_ESCAPE = LazyPattern(r"(?!)")
 """A narrow letter stands in place of its wide letter."""
 _WIDE_STARTS = (b"\xef\xbc", b"\xef\xbd", b"\xe3\x80\x80")
 """The first bytes of these forms in UTF-8."""
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]+")
+_INVISIBLE = LazyPattern("[\u00ad\u200b-\u200d\u2060\ufeff]+")
 """Characters without width, which may stand in a key. Emoji hold the joiner."""
 _INVISIBLE_STARTS = (b"\xc2\xad", b"\xe2\x80\x8b", b"\xe2\x80\x8c", b"\xe2\x80\x8d", b"\xe2\x81\xa0", b"\xef\xbb\xbf")
 SHORTEST_BASE64 = 16
 _SHORT = 48
 """The length of runs whose text is remembered."""
-_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,200000}={0,2}(?![A-Za-z0-9+/_=-])")
+_BASE64 = LazyPattern(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,200000}={0,2}(?![A-Za-z0-9+/_=-])")
 _base64_runs = long_runs(f"{ascii_letters}{digits}+/_-", SHORTEST_BASE64)
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL = LazyPattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 class Layer:
     """A decoded text. Its escape places are computed when the first place is asked for."""
 
-    def __init__(self, text: str, encoded: str, escape: re.Pattern[str], sign: Callable[[re.Match[str]], str]) -> None:
+    def __init__(self, text: str, encoded: str, escape: LazyPattern, sign: Callable[[re.Match[str]], str]) -> None:
         self.text = text
         self._encode_line = encoded
         self._escape = escape

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from fairtrial.text.lazy_pattern import LazyPattern
+
 
 def long_runs(characters: str, length: int) -> Callable[[str], Iterator[tuple[int, int]]]:
     """Return a function that yields start and end of each run of at least `length` of some ASCII characters.
@@ -29,7 +31,7 @@ def long_runs(characters: str, length: int) -> Callable[[str], Iterator[tuple[in
     return find_runs
 
 
-def match_from(pattern: re.Pattern[str], starts: Iterable[str], text: str, lowered: str) -> Iterator[re.Match[str]]:
+def match_from(pattern: LazyPattern, starts: Iterable[str], text: str, lowered: str) -> Iterator[re.Match[str]]:
     """Yield the matches of a pattern that begin where one of some constants stands.
 
     `lowered` is the text in lower case, and so are the constants. A search for each of them in turn is far faster than

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from pathlib import Path, PurePosixPath
-from typing import Literal
 
 from msgspec.structs import replace
 
@@ -16,6 +15,7 @@ from fairtrial import loading
 from fairtrial.agents.harness.git_folders import find_commit
 from fairtrial.agents.harness.workspaces import copy_revision, find_source, hash_path
 from fairtrial.api.plan_options import ReadOptions
+from fairtrial.api.skills.skill_options import SkillOptions, find_skill_folder
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.skills.evals_json import DESCRIBED, TODO
 from fairtrial.formats.skills.skill_files import KINDS, TRIGGER_KIND
@@ -27,26 +27,7 @@ from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.workspace import CaseFile, Workspace
 from fairtrial.text.display import count
 
-Drop = Literal["sections", "sentences"]
 _OWN_PARTS = ("references", "scripts", "assets")
-
-
-@dataclass(frozen=True)
-class SkillOptions:
-    """How a skill is tested.
-
-    `versus` is another version: a folder, or a revision of git. `trigger` asks whether the skill fires when it should,
-    instead of what it is worth. `descriptions` are files with other descriptions to try. `credentials` are variables of
-    the environment, and files in the home of the user, that the agent may see. `sandbox` is bwrap, docker:IMAGE or
-    none. With `drop`, the skill is compared with itself without each of its sections, or of its sentences.
-    """
-
-    versus: str | None = None
-    trigger: bool = False
-    descriptions: tuple[str, ...] = ()
-    credentials: tuple[str, ...] = ()
-    sandbox: str | None = None
-    drop: Drop | None = None
 
 
 @dataclass(frozen=True)
@@ -60,21 +41,6 @@ class SkillCases:
     origins: Sequence[tuple[str, str]]
     notes: Sequence[str]
     warnings: Sequence[str]
-
-
-def find_skill_folder(path: str) -> Path | None:
-    """Return the folder of a skill that a path means: the skill, its repository, or one of its eval files.
-
-    Cases may be named behind it.
-    """
-    place, _ = split_cases(path)
-    if place.name == FILE and place.is_file():
-        return place.parent
-    if place.is_file() and place.suffix in (".json", ".yaml", ".yml"):
-        place = find_root(place)
-        return place if place.is_dir() and ((place / FILE).is_file() or any(place.glob(f"skills/*/{FILE}"))) else None
-    is_there = place.is_dir() and ((place / FILE).is_file() or any(place.glob(f"skills/*/{FILE}")))
-    return place if is_there else None
 
 
 def read_skill_cases(path: str, options: SkillOptions, reading: ReadOptions) -> SkillCases:

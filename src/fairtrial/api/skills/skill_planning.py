@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.agents import COMMAND_LINE_AGENTS
 from fairtrial.agents.harness.git_folders import find_commit, write_revision
 from fairtrial.agents.harness.harness_agent import HarnessAgent, SkillSource, agent_at
 from fairtrial.agents.harness.harness_table import check_version, program_version
@@ -22,7 +21,8 @@ from fairtrial.api.attempt_planning import Attempts
 from fairtrial.api.eval_sets.set_loading import Criteria, PreparedSets
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import Plan, plan_run
-from fairtrial.api.skills.skill_cases import SkillOptions, find_skill_folder, read_skill_cases, with_distinct_ids
+from fairtrial.api.skills.skill_cases import read_skill_cases, with_distinct_ids
+from fairtrial.api.skills.skill_options import SkillOptions
 from fairtrial.config.attempt_options import AttemptOptions
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.skills.skill_md import FILE, Skill, SkillPart, skill_parts, without_part
@@ -40,13 +40,6 @@ _MOST_PARTS = 40
 _PRICED_LOGS = ("claude", "opencode")
 _RUBRICS, _TRIGGER = "rubric_based_final_response_quality_v1", "skill_trigger_v1"
 _CHECKS, _WORKSPACE_CHECKS = "checks_v1", "workspace_checks_v1"
-
-
-def is_skill_run(paths: Sequence[str], agent: str | None) -> bool:
-    """Whether a run is about skills: each path is a skill, or eval files of one, and the agent is a command line."""
-    if agent is None or not (agent.partition("#")[0] in COMMAND_LINE_AGENTS or agent.startswith("harness:")):
-        return False
-    return bool(paths) and all(find_skill_folder(path) is not None for path in paths)
 
 
 def plan_skill_run(
@@ -124,15 +117,6 @@ def _as_json(options: SkillOptions) -> dict[str, Any]:
         "sandbox": options.sandbox,
         "drop": options.drop,
     }
-
-
-def skill_options_in(config: Mapping[str, Any]) -> SkillOptions | None:
-    """Return the options in the manifest of a run, or None if the run is not about a skill."""
-    own = config.get("skill")
-    if not isinstance(own, dict):
-        return None
-    lists = {name: tuple(own[name]) for name in ("descriptions", "credentials")}
-    return SkillOptions(own["versus"], own["trigger"], sandbox=own["sandbox"], drop=own.get("drop"), **lists)
 
 
 def _parts_to_drop(folder: Path, options: SkillOptions) -> dict[str, SkillPart]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import accumulate
 
+from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.redaction.key_forms import KeyForm, measure_entropy, read_forms
 from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder
 
@@ -14,21 +15,21 @@ _LEAST_ENTROPY = 2.5
 _START = 3
 """So many letters at the start of a word in a name show which providers the name may contain."""
 _SHORTEST = 16
-_VALUE = re.compile(r"[A-Za-z0-9+/=_.~!:-]{16,1200}")
-_NAME_BACKWARDS = re.compile(r"[\w.-]{2,60}[A-Za-z]")
+_VALUE = LazyPattern(r"[A-Za-z0-9+/=_.~!:-]{16,1200}")
+_NAME_BACKWARDS = LazyPattern(r"[\w.-]{2,60}[A-Za-z]")
 _LONGEST_BEFORE = 80
-_DESCRIBES = re.compile(
+_DESCRIBES = LazyPattern(
     r"(?:sha\d*|hash|digest|commit|revision|rev|version|checksum|etag|md5|id|ids|ref|run|build|trace|span|request|session"
     r"|image|model|url|uri|path|file|name|event|issue|ticket|order|user|account|project|number|integrity)s?\Z"
 )
 """The last word of a name that does not name a key."""
-_COMMON = re.compile(
+_COMMON = LazyPattern(
     r"(?:api|key|keys|token|secret|access|private|public|auth|app|pat|bot|licen[cs]e|client|sdk|rest|server|web|webhook|hook"
     r"|signing|cred\w*|value|default|io|prod\w*|dev\w*|test|staging|live|my|the|old|new|react|next|vite|export|env|config"
     r"|admin|service|ingest|write|read|login|password|pass|cloud|ai|x|\d+)\Z"
 )
 """The words that may stand beside a provider's name in the name of a key. Others name something else."""
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_WORD = LazyPattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 _SIGNS = "=:,|>"

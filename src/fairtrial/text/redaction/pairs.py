@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.redaction import secret_code
 from fairtrial.text.redaction.secret_names import NOT_A_SECRET, Core, find_cores
 from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, is_quoted_secret, trim
@@ -14,13 +15,13 @@ _CHARACTER = rf"[^\s\"'`,;&\\|«»“”{_CJK}]"
 _ENTITY = r"&(?:lt|gt|amp|quot|apos|\#\w{2,4});"
 BARE = rf"(?:{_CHARACTER}{{1,50}}+|{_ENTITY}){{1,8}}+"
 """A value without quotes, or its first 400 characters: a text of names alone is then searched in linear time."""
-_WHOLE_BARE = re.compile(rf"(?:{_CHARACTER}++|{_ENTITY})++")
+_WHOLE_BARE = LazyPattern(rf"(?:{_CHARACTER}++|{_ENTITY})++")
 _REST_OF_QUOTED = {
-    quote: re.compile(rf"(?P<rest>(?:(?!{quote})[^\\\n]|\\.)*+){quote}") for quote in ("'", '"', "`", "'''", '"""')
+    quote: LazyPattern(rf"(?P<rest>(?:(?!{quote})[^\\\n]|\\.)*+){quote}") for quote in ("'", '"', "`", "'''", '"""')
 }
 _QUOTED = r"(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){0,400}+)"
 """A value between quotes, or its first 400 characters."""
-_TAIL = re.compile(
+_TAIL = LazyPattern(
     r"(?P<suffix>[A-Za-z0-9_\-]{0,30})"
     r"(?P<close>\\{0,3}[\"'`]\]?|>|\*{1,2}|`\*{1,2})?"
     r"(?P<sep>(?:\s{0,3}|[ \t]{4,24})(?:=>|->|→|:=|[:=：＝](?!=))"
@@ -31,31 +32,31 @@ _TAIL = re.compile(
     r"|[「『“«](?P<angled>[^\n]{0,400}?)[」』”»]"
     rf"|(?P<bare>{BARE}))"
 )
-_ANNOTATED = re.compile(
+_ANNOTATED = LazyPattern(
     r"\w{0,30}:\s{0,2}&?[A-Za-z][\w.\[\]|<> ]{0,40}?\s{0,2}=\s{0,2}(?P<quote>[\"'`])(?P<quoted>[^\n]{0,400}?)(?P=quote)"
 )
 """A name with its type before the value, as in Python, TypeScript or Rust: `key: str = "..."`."""
-_FLAG = re.compile(
+_FLAG = LazyPattern(
     rf"[\w\-]{{0,30}}[ =]+(?:(?P<quote>[\"']){_QUOTED}(?:(?P=quote)|(?=[^\n]))"
     rf"|(?P<bare>{BARE}))"
 )
-_PROMPT = re.compile(r"[\w .,%*<>{}()-]{0,80}(?P<quote>[\"'`])[bBrRuUfF]{0,2}(?:[\s(\[{=,:+]|\Z)")
+_PROMPT = LazyPattern(r"[\w .,%*<>{}()-]{0,80}(?P<quote>[\"'`])[bBrRuUfF]{0,2}(?:[\s(\[{=,:+]|\Z)")
 """The text before a name, backwards, up to the quote that opens the text in which the name stands."""
-_PROMPT_END = re.compile(r"\)(?=[\s).,:;\"'\]}]|\Z)|\s*(?:,\s|\+\s|%\s|\.\w+\()")
+_PROMPT_END = LazyPattern(r"\)(?=[\s).,:;\"'\]}]|\Z)|\s*(?:,\s|\+\s|%\s|\.\w+\()")
 """The code after the quote that ends a prompt, as in `input("Password: ")`."""
-_RESOURCE = re.compile(r"[^\s\"'=&;]*:nra\b")
+_RESOURCE = LazyPattern(r"[^\s\"'=&;]*:nra\b")
 """The text before a name, backwards, in an AWS resource name. Such a name is no secret."""
-_ASSIGNED = re.compile(r"[\w.-]*+(?:\Z|[?&;\n]| tropxe)")
-_ELEMENT = re.compile(r"[\w:.-]*+<")
-_OPTION = re.compile(r"[\w-]*-(?:\Z|\s)")
+_ASSIGNED = LazyPattern(r"[\w.-]*+(?:\Z|[?&;\n]| tropxe)")
+_ELEMENT = LazyPattern(r"[\w:.-]*+<")
+_OPTION = LazyPattern(r"[\w-]*-(?:\Z|\s)")
 """The text before a name, backwards: an assignment in a shell or a URL, an XML element, or a command option."""
 _LONGEST_WORD = 20
 """The fewest letters after `Bearer` that are no word in a sentence."""
 _BEARERS = (
-    ("bearer", re.compile(r"\b.{6}\s+(?P<bare>[A-Za-z0-9._~+/=-]{12,20000})")),
+    ("bearer", LazyPattern(r"\b.{6}\s+(?P<bare>[A-Za-z0-9._~+/=-]{12,20000})")),
     (
         "authorization",
-        re.compile(r".{13}[\"']?\s*[:=]\s*[\"']?[A-Za-z][A-Za-z0-9-]{1,24}\s+(?P<bare>[A-Za-z0-9._~+/=-]{12,20000})"),
+        LazyPattern(r".{13}[\"']?\s*[:=]\s*[\"']?[A-Za-z][A-Za-z0-9-]{1,24}\s+(?P<bare>[A-Za-z0-9._~+/=-]{12,20000})"),
     ),
 )
 """A word, and the secret pattern after it that begins at the word."""
@@ -136,7 +137,7 @@ def _quoted_span(match: re.Match[str], group: str, *, password: bool) -> tuple[i
     value = match[group]
     if not is_quoted_secret(value, password=password):
         return None
-    is_apart = match.re is _TAIL and match["sep"].isspace()
+    is_apart = match.re is _TAIL.compiled and match["sep"].isspace()
     if is_apart and (" " in value or not is_bare_secret(value, password=password)):
         return None  # a sentence may quote words after a name
     start, end = match.span(group)

@@ -20,6 +20,7 @@ import msgspec
 from fairtrial.errors import UsageError, lacks_extra
 from fairtrial.records.record import Record
 from fairtrial.text.layers import decode_layers, find_base64
+from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.redaction import (
     Span,
     pairs,
@@ -166,32 +167,32 @@ def _merge(removals: list[Removal]) -> list[Removal]:
     return merged
 
 
-_PEM = re.compile(
+_PEM = LazyPattern(
     r"-----BEGIN (?P<kind>[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----"
     r"(?:(?:(?!-----(?:BEGIN|END)).){0,20000}-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\]{0,20000})",
-    re.DOTALL,
+    flags=re.DOTALL,
 )
-_SCHEME_END = re.compile(r":\\{0,2}/\\{0,2}/")
-_USERINFO = re.compile(
+_SCHEME_END = LazyPattern(r":\\{0,2}/\\{0,2}/")
+_USERINFO = LazyPattern(
     provider_keys.LEFT + r"[A-Za-z][A-Za-z0-9+.-]{1,30}:\\{0,2}/\\{0,2}/[^\s:/\"'<>\\]{0,100}:([^\s/\"'<>\\]{1,200})@"
 )
 _LONGEST_USERINFO = 340
 _LONGEST_SIGN = 40
-_JWT = re.compile(
+_JWT = LazyPattern(
     r"eyJ(?<![A-Za-z0-9]eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{2,20000}(?:\.[A-Za-z0-9_-]{0,20000}){1,3}"
 )
 _LETTERS = r"A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff"
 """The Latin, Greek and Cyrillic letters. Between these words there are spaces, so that an address has a beginning."""
-_LOCAL = re.compile(
+_LOCAL = LazyPattern(
     rf"(?:(?<![{_LETTERS}0-9._%+\\/-])|(?<=[^:]/))"
     rf"[{_LETTERS}0-9](?:[{_LETTERS}0-9._%+'-]{{0,62}}[{_LETTERS}0-9_+-])?\Z"
 )
 """An e-mail address before its sign, ending a text."""
-_DOMAIN = re.compile(
+_DOMAIN = LazyPattern(
     rf"@((?:[{_LETTERS}0-9](?:[{_LETTERS}0-9-]{{0,61}}[{_LETTERS}0-9])?\.){{1,8}})"
     rf"((?:xn--[a-z0-9-]{{2,59}}|[{_LETTERS}]{{2,24}}))(?![{_LETTERS}0-9@-])"
 )
-_EMAIL_SIGN = re.compile(rf"@(?<=[{_LETTERS}0-9_+-]@)[{_LETTERS}0-9]")
+_EMAIL_SIGN = LazyPattern(rf"@(?<=[{_LETTERS}0-9_+-]@)[{_LETTERS}0-9]")
 _FILES = frozenset({"png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "js", "ts", "css", "json", "py", "md", "txt"})
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.key_forms import measure_entropy
 from fairtrial.text.redaction.secret_names import Core, kind_of_name
@@ -18,50 +19,50 @@ _QUOTED = r"[\"'`](?P<value>[^\"'`\n]{4,400})[\"'`]"
 class _Place(NamedTuple):
     """The text after the name of a secret, with its value, and the text before the name, backwards."""
 
-    after: re.Pattern[str]
-    before: re.Pattern[str]
+    after: LazyPattern
+    before: LazyPattern
     is_attribute: bool = False
 
 
 _PLACES = (
     # the arguments of calls after the name, for example of cfg.set
     _Place(
-        re.compile(r"[\w .#\]*:-]{0,30}[\"'`]\s{0,3}(?:,|\)\s{0,3}\.\s{0,3}\w{1,24}\()\s{0,20}" + _QUOTED),
-        re.compile(r"[\w .\#:@*=\[-]{0,40}[\"'`][rbuf]{0,2}\s{0,3}\("),
+        LazyPattern(r"[\w .#\]*:-]{0,30}[\"'`]\s{0,3}(?:,|\)\s{0,3}\.\s{0,3}\w{1,24}\()\s{0,20}" + _QUOTED),
+        LazyPattern(r"[\w .\#:@*=\[-]{0,40}[\"'`][rbuf]{0,2}\s{0,3}\("),
     ),
     # the calls of setters, for example of setPassword
     _Place(
-        re.compile(r"\w{0,20}\(\s{0,3}" + _QUOTED),
-        re.compile(r"\w{0,20}(?<!teg)(?<!dnif)(?<!hctef)(?<!daer)(?<!daol)(?<!yfirev)(?<!kcehc)(?<!hsah)(?!\w)"),
+        LazyPattern(r"\w{0,20}\(\s{0,3}" + _QUOTED),
+        LazyPattern(r"\w{0,20}(?<!teg)(?<!dnif)(?<!hctef)(?<!daer)(?<!daol)(?<!yfirev)(?<!kcehc)(?<!hsah)(?!\w)"),
     ),
     # <add key="Password" value="..."/>, <input type=password value="...">
     _Place(
-        re.compile(r"[^<>\n]{0,200}?\svalue\s?=\s?[\"'](?P<value>[^\"'<>\n]{4,400})[\"']", re.IGNORECASE),
-        re.compile(r"[^<>\n]{0,100}<"),
+        LazyPattern(r"[^<>\n]{0,200}?\svalue\s?=\s?[\"'](?P<value>[^\"'<>\n]{4,400})[\"']", flags=re.IGNORECASE),
+        LazyPattern(r"[^<>\n]{0,100}<"),
         is_attribute=True,
     ),
     # variable "db_password" { default = "..." }
     _Place(
-        re.compile(r"[\w-]{0,20}[\"']?\s{0,3}\{[^{}]{0,300}?\bdefault\s{0,10}=\s{0,3}" + _QUOTED),
-        re.compile(r"[\w-]{0,40}[\"']\s{1,3}elbairav"),
+        LazyPattern(r"[\w-]{0,20}[\"']?\s{0,3}\{[^{}]{0,300}?\bdefault\s{0,10}=\s{0,3}" + _QUOTED),
+        LazyPattern(r"[\w-]{0,40}[\"']\s{1,3}elbairav"),
     ),
     # username admin password 0 ..., enable secret 5 ...
     _Place(
-        re.compile(r"[ \t]{1,2}\d{1,2}[ \t]{1,2}(?P<value>[^\s\"']{4,200})"),
-        re.compile(r"[ \t]{1,3}(?:\S{1,40}[ \t]{1,3}emanresu|elbane)\b"),
+        LazyPattern(r"[ \t]{1,2}\d{1,2}[ \t]{1,2}(?P<value>[^\s\"']{4,200})"),
+        LazyPattern(r"[ \t]{1,3}(?:\S{1,40}[ \t]{1,3}emanresu|elbane)\b"),
     ),
     # setenv DB_PASSWORD ...
     _Place(
-        re.compile(r"\w{0,30}[ \t]{1,3}[\"']?(?P<value>[^\s\"']{4,400})"),
-        re.compile(r"\w{0,40}[ \t]{1,3}vnetes\b"),
+        LazyPattern(r"\w{0,30}[ \t]{1,3}[\"']?(?P<value>[^\s\"']{4,400})"),
+        LazyPattern(r"\w{0,40}[ \t]{1,3}vnetes\b"),
     ),
 )
-_COLUMNS = re.compile(
+_COLUMNS = LazyPattern(
     r"\(([^()]{1,400}+)\)\s{0,5}values\s{0,5}"
     r"\(((?>'(?>[^'\n]|''){0,400}+'|[^()'\n]{1,40}+|\([^()\n]{0,40}+\)){1,40}+)\)",
-    re.IGNORECASE,
+    flags=re.IGNORECASE,
 )
-_ITEM = re.compile(r"\s*+('(?>[^'\n]|'')*+'|[^,']*+)(?:,|\Z)")
+_ITEM = LazyPattern(r"\s*+('(?>[^'\n]|'')*+'|[^,']*+)(?:,|\Z)")
 _LOGIN_STARTS = (
     "directoryentry",
     "login",
@@ -75,7 +76,7 @@ _LOGIN_STARTS = (
     "connect",
     "userpass",
 )
-_LOGIN = re.compile(
+_LOGIN = LazyPattern(
     r"\w{4,24}\s?=?\s?\(\s{0,3}(?:[\w.+/:-]{1,60}\s{0,3},\s{0,3}){0,2}[\"'`][^\"'`\n]{1,80}[\"'`]\s{0,3},\s{0,3}"
     + _QUOTED
     + r"\s{0,3}\)"
@@ -85,15 +86,15 @@ _PARAMETER_STARTS = (
     *("key=", "code=", "sig=", "signature=", "auth=", "session=", "ticket=", "hmac=", "otp=", "jwt=", "sid="),
     *("sessionid=", "session_id=", "sessid="),
 )
-_PARAMETER = re.compile(
+_PARAMETER = LazyPattern(
     r"(?:(?<=[?&;#])(?:key|code|sig|signature|auth|session|ticket|hmac|otp|jwt)|(?<![a-z])(?:sessionid|session_id|sid)"
     r"|(?<=php)sessid|(?<=j)sessionid)=(?P<value>[A-Za-z0-9%+/_.~-]{16,1000}={0,2})",
-    re.IGNORECASE,
+    flags=re.IGNORECASE,
 )
 """A parameter of a URL or a cookie that holds a secret."""
 _LEAST_ENTROPY = 3.3
 _SHORTEST = 6
-_SIGN = re.compile(r"[^\w\s.:/,;=()<>-]")
+_SIGN = LazyPattern(r"[^\w\s.:/,;=()<>-]")
 
 
 def beside(text: str, core: Core) -> tuple[int, int] | None:

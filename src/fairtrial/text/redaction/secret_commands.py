@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.pairs import BARE
 from fairtrial.text.redaction.secret_names import kind_of_name
@@ -48,19 +49,19 @@ PASSWORD_COMMANDS = frozenset(
 )
 """The commands whose option -p is a password. Those of `docker run` are ports, which are never taken."""
 
-_FLAGGED = re.compile(rf"[\"'](--?[\w-]{{1,40}})[\"']\s*,\s*({STRING})")
-_COMMAND = re.compile(
+_FLAGGED = LazyPattern(rf"[\"'](--?[\w-]{{1,40}})[\"']\s*,\s*({STRING})")
+_COMMAND = LazyPattern(
     rf"(?<![\w-])(?P<command>{'|'.join(sorted(PASSWORD_COMMANDS))})\b[^\n|;&]{{0,300}}?\s-p[ =]?"
     rf"(?P<value>{STRING}|{BARE})"
 )
-_OTHER_COMMANDS = re.compile(
+_OTHER_COMMANDS = LazyPattern(
     r"(?<![\w-])(?:(?:curl|wget|http|https)\b[^\n|]{0,300}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,80}:"
     r"|redis-cli\b[^\n|]{0,300}?\s-a[ =]?[\"']?|(?:unzip|zip|sqlcmd|bcp|osql|isql)\b[^\n|]{0,300}?\s-P[ =]?[\"']?"
     r"|ldap\w{3,10}\b[^\n|]{0,300}?\s-w[ =]?[\"']?|-pass(?:in|out)[ =]pass:)"
     rf"(?P<value>(?<=\")[^\"\n]{{1,200}}|(?<=')[^'\n]{{1,200}}|(?:(?![\"']){BARE}))"
 )
-_SECRET_FLAG = re.compile(r"-(?<=[\s\"']-)(?:[puawP]|-(?:proxy-)?user)")
-_LINE = re.compile(
+_SECRET_FLAG = LazyPattern(r"-(?<=[\s\"']-)(?:[puawP]|-(?:proxy-)?user)")
+_LINE = LazyPattern(
     r"(?:(?<![\w-])(?:echo\s{1,3}(?:-n\s{1,3})?[\"']?(?:(?P<echoed>[^\s\"'|$`<>]{4,200})[\"']?\s{0,3}\|\s{0,3}"
     r"(?:sudo\s{1,3}-\w{0,4}S|\w[\w.-]{0,30}\s[^\n|]{0,200}-stdin\b|[^\n|]{0,100}--with-token\b|passwd\b)"
     r"|[\w.-]{1,40}:(?P<user>[^\s\"'|]{4,200})[\"']?\s{0,3}\|\s{0,3}(?:sudo\s{1,3})?chpasswd)"
@@ -75,7 +76,7 @@ _LINE = re.compile(
     r"|(?<=-)(?:store|key)pass[ =](?P<store>[^\s\"']{4,200})"
     r"|openssl\b[^\n|]{0,300}?\s-k\s(?P<openssl>[^\s\"']{4,200})"
     r"|gh\s+secret\s+set\b[^\n|]{0,300}?\s(?:-b|--body)[ =](?P<body>[^\s\"']{4,200}))",
-    re.IGNORECASE,
+    flags=re.IGNORECASE,
 )
 _LINE_STARTS = (
     (("|", "<"), ("echo", "chpasswd")),

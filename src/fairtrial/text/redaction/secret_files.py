@@ -8,38 +8,43 @@ import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
+from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder
 from fairtrial.text.runs import match_from
 
-_PGPASS = re.compile(
+_PGPASS = LazyPattern(
     r"[\w.*-]{1,100}:(?:54\d\d|\*):[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>(?:\\:|[^\s\"':]){4,1000})(?![^\s\"'])"
 )
-_WORD_BEFORE = re.compile(r"[^\s\"']{0,100}")
-_HASH = re.compile(
+_WORD_BEFORE = LazyPattern(r"[^\s\"']{0,100}")
+_HASH = LazyPattern(
     r"\$(?:apr1|[156789]|2[abxy]|y|gy|sha1|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,10}|bcrypt-sha256|krb5\w{2,6})"
     r"\$[A-Za-z0-9./$=,+@:*-]{16,4000}"
 )
 """A hash of a password, as in .htpasswd and /etc/shadow."""
-_BASIC = re.compile(
+_BASIC = LazyPattern(
     r"auth(?:orization)?[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?:basic\s{1,3})?(?P<value>[A-Za-z0-9+/]{8,400}={0,2})"
     r"(?![A-Za-z0-9+/=])",
-    re.IGNORECASE,
+    flags=re.IGNORECASE,
 )
 """A user's name and password in base64: in .npmrc, in Docker's settings, in a header."""
-_SETTING = re.compile(
+_SETTING = LazyPattern(
     r"(?:requirepass|masterauth|snmp-server[ \t]{1,3}community|psk|wpa_passphrase|rocommunity|rwcommunity)\b"
     r"[ \t]{0,3}[ \t=][ \t]{0,3}[\"']?(?P<value>[^\s\"']{5,200})",
-    re.IGNORECASE,
+    flags=re.IGNORECASE,
 )
 _SETTING_STARTS = ("requirepass", "masterauth", "snmp-server", "psk", "wpa_passphrase", "rocommunity", "rwcommunity")
 _SETTING_MARKS = frozenset({"auth", "pass", "community", "psk"})
-_HEX_BEFORE = re.compile(r"(?:\s\w{2,4}){0,2}\W{1,3}(?P<value>[0-9a-f]{64})(?:x0)?(?![0-9a-zA-Z])", re.IGNORECASE)
+_HEX_BEFORE = LazyPattern(
+    r"(?:\s\w{2,4}){0,2}\W{1,3}(?P<value>[0-9a-f]{64})(?:x0)?(?![0-9a-zA-Z])", flags=re.IGNORECASE
+)
 """A key before the words `private key`, backwards: `0x... is my private key`."""
-_WIREGUARD = re.compile(r"(?:PrivateKey|PresharedKey)\s{0,3}=\s{0,3}(?P<value>[A-Za-z0-9+/]{43}=)")
-_UNSEAL = re.compile(r"unseal(?: key)?(?: \d{1,2})?:?[ \t]{1,3}(?P<value>[A-Za-z0-9+/]{43,44}={0,1})", re.IGNORECASE)
-_SALESFORCE = re.compile(r"00D[A-Za-z0-9]{12,15}!(?P<value>[A-Za-z0-9._]{60,200})")
-_JSON_KEY = re.compile(r"private_key_id\"\s{0,3}:\s{0,3}\"(?P<value>[0-9a-f]{40})\"")
+_WIREGUARD = LazyPattern(r"(?:PrivateKey|PresharedKey)\s{0,3}=\s{0,3}(?P<value>[A-Za-z0-9+/]{43}=)")
+_UNSEAL = LazyPattern(
+    r"unseal(?: key)?(?: \d{1,2})?:?[ \t]{1,3}(?P<value>[A-Za-z0-9+/]{43,44}={0,1})", flags=re.IGNORECASE
+)
+_SALESFORCE = LazyPattern(r"00D[A-Za-z0-9]{12,15}!(?P<value>[A-Za-z0-9._]{60,200})")
+_JSON_KEY = LazyPattern(r"private_key_id\"\s{0,3}:\s{0,3}\"(?P<value>[0-9a-f]{40})\"")
 """The number of a key in a service account's file."""
 
 

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from fairtrial.text.lazy_pattern import LazyPattern
+
 NameKind = Literal["password", "other"]
 
 _PASSWORDS = (
@@ -48,8 +50,8 @@ _OTHER_SECRETS = (
     "|シークレット(?:キー)?|apiキー|アクセスキー|密钥|密鑰|金鑰|令牌|权杖|權杖"
     "|clave_secreta|clave secreta"
 )
-_CORE = re.compile(f"{_PASSWORDS}|{_OTHER_SECRETS}")
-_PASSWORD = re.compile(_PASSWORDS)
+_CORE = LazyPattern(f"{_PASSWORDS}|{_OTHER_SECRETS}")
+_PASSWORD = LazyPattern(_PASSWORDS)
 MARKS = (
     *("pass", "pw", "secret", "key", "token", "credential", "bearer", "auth", "cookie", "kennwort"),
     *("mot de passe", "senha", "identified by", "비밀번호", "비번", "암호", "패스워드"),
@@ -66,28 +68,28 @@ _ALL_MARKS = (*MARKS, *_OTHER_SIGNS)
 _SHORTEST_MARKS = tuple(mark for mark in _ALL_MARKS if not any(part in mark for part in _ALL_MARKS if part != mark))
 """The marks that do not contain another mark."""
 _ASCII_MARKS = tuple(filter(str.isascii, _SHORTEST_MARKS))
-_OTHER_MARKS = re.compile("|".join(mark for mark in _SHORTEST_MARKS if not mark.isascii()))
+_OTHER_MARKS = LazyPattern("|".join(mark for mark in _SHORTEST_MARKS if not mark.isascii()))
 _LONGEST_PREFIX = len("encryption_")
 """The most characters in a telling word before its mark."""
 _LONGEST_REST = 16
 """More characters than a telling word and the checks after it have after its mark begins."""
-NOT_A_SECRET = re.compile(
+NOT_A_SECRET = LazyPattern(
     r"(?:(?:(?<=token)|(?<=secret)|(?<=credential))s"
     r"|s?[_-]?(?:count|type|limit|length|len|name|id|expir\w*|url|uri|file|path|policy|reset|usage|hint|field|ttl"
     r"|min|max|required|strength|version|budget|hash|manager|index|rules?|error|input|endpoint|servers?|prefix|arn))"
     r"(?![a-z])",
-    re.IGNORECASE,
+    flags=re.IGNORECASE,
 )
 """A name's end that only describes a secret, for example `_type` or `Count`."""
 
 
-_PROSE = re.compile(
+_PROSE = LazyPattern(
     r"(?:'?s'?)?(?:[.,!?;)]{0,3} {1,2}(?!(?:is|es|was)\b|\w{1,12}=)[a-z(]"
     r"|[.!?]{1,3}[\s\"'])(?![^\"\n]{0,60}\"\s?:)"
 )
 """The text after a word in a sentence. After the name of a secret, a sign, a quote or a word such as `is` follows."""
-_SENTENCE_END = re.compile(r"[\"'][,}\]]")
-_OPTION = re.compile(r"(?:-|setenv\s)[\w-]{0,30}\Z")
+_SENTENCE_END = LazyPattern(r"[\"'][,}\]]")
+_OPTION = LazyPattern(r"(?:-|setenv\s)[\w-]{0,30}\Z")
 _LONGEST_NAME = 80
 
 

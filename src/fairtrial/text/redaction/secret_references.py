@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.redaction.secret_names import kind_of_name
 
 _ROOTS = frozenset(
@@ -21,18 +20,18 @@ _EXTENSIONS = (
     "pem|key|pub|crt|cer|der|csr|p12|pfx|jks|gpg|asc|json|jsonl|ya?ml|toml|ini|cfg|conf|env|properties|xml|csv|tsv|txt"
     "|md|rst|log|html?|py|pyi|js|mjs|jsx|ts|tsx|go|rs|java|kt|rb|php|sh|sql|db|sqlite|tf|tfvars|lock|bin|zip|gz|tar"
 )
-_FILE = re.compile(rf"(?:[\w.-]{{1,100}}/){{0,20}}[\w-][\w.-]{{0,100}}\.(?:{_EXTENSIONS})(?::\d+)?$")
-_PATH = re.compile(rf"(?:~|\.{{1,2}})/[\w./-]+$|{_FOLDERS}|[A-Za-z]:\\")
-_ADDRESS = re.compile(
+_FILE = LazyPattern(rf"(?:[\w.-]{{1,100}}/){{0,20}}[\w-][\w.-]{{0,100}}\.(?:{_EXTENSIONS})(?::\d+)?$")
+_PATH = LazyPattern(rf"(?:~|\.{{1,2}})/[\w./-]+$|{_FOLDERS}|[A-Za-z]:\\")
+_ADDRESS = LazyPattern(
     r"(?:https?|vault|op|ssm|env|file|keyring|secretref|doppler):(?P<place>/{0,3}[\w.:/\#-]+)$|(?P<path>/[\w./-]+)$"
 )
-_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$")
-_BETWEEN = re.compile(r"[^A-Za-z0-9]+")
-_NAME = re.compile(
+_DOTTED = LazyPattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$")
+_BETWEEN = LazyPattern(r"[^A-Za-z0-9]+")
+_NAME = LazyPattern(
     r"(?:[A-Za-z]\d{0,3}[a-z]{0,9}|(?>[A-Z]?[a-z]{2,}+|[A-Z]{2,}+)++(?:\d{1,3}+(?:[A-Z]?[a-z]{2,}+)*+)?|\d{1,5})$"
 )
 """A name as people choose it, in small letters, in capitals or in camel case, with few digits: `OAuth2Token`, `v1`."""
-_VERSION = re.compile(r"v\d{1,3}(?:(?:alpha|beta)\d{1,2})?$")
+_VERSION = LazyPattern(r"v\d{1,3}(?:(?:alpha|beta)\d{1,2})?$")
 
 
 def is_reference(value: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
+from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.key_forms import measure_entropy
 from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, trim
@@ -20,13 +21,13 @@ _LINK = (
 )
 """Up to five words, and a word that a value follows."""
 _CJK = r"\u3000-\u303f\uff00-\uffef\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-_PASSWORD = re.compile(
+_PASSWORD = LazyPattern(
     r"(?<![\w-])(?:pass(?:word|wort|wd|code|phrase|e)|pwd|pw|kennwort|senha|contrase[ñn]a|clave|wachtwoord|hasło"
     r"|şifre|lösenord|mật khẩu|kata sandi|пароль|(?<=access )code|(?<=wifi )key"
     rf"|(?<=wi-fi )key)\b(?:(?:{_LINK}|[ \t]{{0,3}}(?:[:=,]|->|→)|(?P<apart>))[ \t]{{1,3}}|[ \t]{{0,3}}[:=]){_VALUE}"
 )
 """The word for a password, and its value after a word such as `is`, a sign, or only a space."""
-_KEY = re.compile(
+_KEY = LazyPattern(
     r"(?:key|token|secret)\b"
     rf"(?:(?:{_LINK}|[ \t]{{0,3}}[:=]|)[ \t]{{0,3}}[\"'`“‘(]{{0,2}}(?P<value>[a-z0-9_/+.=~-]{{16,1000}}+)(?![(\[])"
     r"|[.-](?P<joined>[a-z0-9]{20,1000}+)(?![a-z0-9_.(\[-]))"
@@ -38,7 +39,7 @@ _EAST_ASIAN_KEYS = (
     "|秘密鍵|認証キー|暗号鍵|apiキー|アクセスキー|シークレット|トークン|密钥|密鑰"
     "|金鑰|秘钥|私钥|私鑰|令牌|权杖|權杖"
 )
-_EAST_ASIAN = re.compile(
+_EAST_ASIAN = LazyPattern(
     rf"(?P<name>(?P<password>{_EAST_ASIAN_PASSWORDS})|(?:{_EAST_ASIAN_KEYS}))"
     rf"[{_CJK} \t:=\"'`/(]{{0,14}}?(?P<value>[!#-~]{{6,1000}})"
 )
@@ -51,27 +52,27 @@ _AFTER_CODE = (
     r"(?:\s?(?:is|was|are|는|은|는|가|は|が|是|为|為)|\s?[:：=#])?\s{0,2}[\"'`「(]?"
     r"(?P<value>\d{3,4}[ -]?\d{0,4})(?![\d.,:/-]*\d|[A-Za-z0-9])"
 )
-_CODE = re.compile(
+_CODE = LazyPattern(
     r"(?<![\w-])(?:pin(?:[ -]?(?:code|number))?|otp|passcode|cvv2?"
     r"|cvc|(?<=one-time )pass(?:word|code)|(?<=one time )pass(?:word|code)"
     r"|(?:(?<=verification )|(?<=security )|(?<=authentication )|(?<=confirmation )"
     r"|(?<=login )|(?<=2fa )|(?<=access )|(?<=one-time )|(?<=one time )"
     rf"|(?<=sms ))code){_AFTER_CODE}"
 )
-_CODE_EAST_ASIAN = re.compile(rf"(?P<name>{_EAST_ASIAN_CODE}){_AFTER_CODE}")
+_CODE_EAST_ASIAN = LazyPattern(rf"(?P<name>{_EAST_ASIAN_CODE}){_AFTER_CODE}")
 _SEEDS = r"\W{0,3}(?:\w{1,12}\W{1,3}){0,2}?[\"'`]?(?P<value>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![a-z])"
-_SEED = re.compile(r"(?:(?:(?<=seed.)|(?<=recovery.)|(?<=secret.)|(?<=backup.)|(?<=wallet.))phrase|mnemonic)" + _SEEDS)
-_SEED_EAST_ASIAN = re.compile(
+_SEED = LazyPattern(r"(?:(?:(?<=seed.)|(?<=recovery.)|(?<=secret.)|(?<=backup.)|(?<=wallet.))phrase|mnemonic)" + _SEEDS)
+_SEED_EAST_ASIAN = LazyPattern(
     "(?P<name>시드 ?(?:구문|문구)|복구 ?(?:구문|문구)|니모닉"
     "|リカバリーフレーズ|シードフレーズ|ニーモニック|助记词|助記詞)" + _SEEDS
 )
 _USER_AND_VALUE = r"[^\n.!?/]{0,30}?[\w@.-]{1,40} ?/ ?[\"'`]?(?P<value>[!#-.0-~]{6,64})"
-_LOGIN = re.compile(r"(?<![\w-])(?:log[ -]?in|sign[ -]?in|cred(?:ential)?s?|wi-?fi)\b" + _USER_AND_VALUE)
+_LOGIN = LazyPattern(r"(?<![\w-])(?:log[ -]?in|sign[ -]?in|cred(?:ential)?s?|wi-?fi)\b" + _USER_AND_VALUE)
 """A user's name and password with a slash between them: `credentials are admin/...`."""
-_LOGIN_EAST_ASIAN = re.compile(
+_LOGIN_EAST_ASIAN = LazyPattern(
     "(?P<name>접속 ?정보|계정|로그인|아이디|アカウント|ログイン|账号|账户|帳號|帳戶|登录|登入)" + _USER_AND_VALUE
 )
-_NO_SECRET = re.compile(
+_NO_SECRET = LazyPattern(
     r"(?:v?\d[\d.,:/-]*[A-Za-z]{0,3}|\d+-?(?:char|digit|day|hour|min|step|bit|factor|letter|word|year|month)\w*"
     r"|(?:sha|md|aes|rsa|utf|base|oauth|ipv|x|h|s|k|argon"
     r"|bcrypt|scrypt|pbkdf|web|log|html|css|http|tls|ssl|ed|p|hs|rs|es"
@@ -83,11 +84,11 @@ _NO_SECRET = re.compile(
     r"|[A-Za-z]+(?:[_-](?:[A-Za-z]+\d{0,2}|\d+))+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[A-Z][a-z]+\d?"
     r"|[a-z]+(?:[-_/.'’][a-z]+)*\d?|[A-Z_]+"
     r"|[\w./-]+\.(?:py|js|ts|json|ya?ml|md|txt|pem|key|com|org|net|io|html?)\b.*)\Z",
-    re.DOTALL,
+    flags=re.DOTALL,
 )
 """Words, numbers with units, versions, algorithms, calls, paths and addresses."""
-_SIGNS = re.compile(r"[A-Za-z0-9][!@#$%^&*?+][A-Za-z0-9]|[A-Za-z0-9]{3}[!$%^&*#]+\Z")
-_LITERAL = re.compile(r"[a-z]{1,2}'")
+_SIGNS = LazyPattern(r"[A-Za-z0-9][!@#$%^&*?+][A-Za-z0-9]|[A-Za-z0-9]{3}[!$%^&*#]+\Z")
+_LITERAL = LazyPattern(r"[a-z]{1,2}'")
 """A text in code with a prefix, for example `b'...'`."""
 _ENDING = ".,!?:;)]}\"'`*_>"
 _QUOTED_WORDS = frozenset(
@@ -102,7 +103,7 @@ class _Form(NamedTuple):
     """A form of sentence: the beginnings of its pattern, the kind of secret, and the values that are secrets."""
 
     starts: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: LazyPattern
     detail: str
     extract: Callable[[re.Match[str], str], str]
 
@@ -149,7 +150,7 @@ def _read(form: _Form, match: re.Match[str], text: str) -> Iterator[Span]:
 def _read_password(match: re.Match[str], raw: str) -> str:
     """Return the password at the start of a text, or an empty string."""
     value = trim(raw.rstrip(_ENDING))
-    is_apart = match.re is not _EAST_ASIAN and match.groupdict().get("apart", "") is not None
+    is_apart = match.re is not _EAST_ASIAN.compiled and match.groupdict().get("apart", "") is not None
     before = match.string[match.start("value") - 1]
     if not is_apart and before in "\"'`" and raw[len(value) :][:1] in ("", before) and value.isalnum():
         return "" if is_placeholder(value) or value in _QUOTED_WORDS else value

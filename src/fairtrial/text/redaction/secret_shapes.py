@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.secret_names import kind_of_name, lower
 from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, is_quoted_secret
@@ -36,34 +37,34 @@ VALUE_KEYS = frozenset(
 ATTRIBUTES = frozenset({"path", "expires", "max-age", "domain", "samesite", "priority", "version"})
 
 STRING = r"(?:\"(?:\\.|[^\"\\\n]){0,400}\"|'(?:\\.|[^'\\\n]){0,400}')"
-_OBJECT = re.compile(rf"\{{(?>[^{{}}\"']{{1,400}}|{STRING}|\{{(?>[^{{}}\"']{{1,400}}|{STRING}){{0,40}}\}}){{0,60}}\}}")
-_MEMBER = re.compile(rf"[\"']([\w.-]{{1,40}})[\"']\s*:\s*({STRING})")
-_OPENING = re.compile(r":\s*([{\[])")
+_OBJECT = LazyPattern(rf"\{{(?>[^{{}}\"']{{1,400}}|{STRING}|\{{(?>[^{{}}\"']{{1,400}}|{STRING}){{0,40}}\}}){{0,60}}\}}")
+_MEMBER = LazyPattern(rf"[\"']([\w.-]{{1,40}})[\"']\s*:\s*({STRING})")
+_OPENING = LazyPattern(r":\s*([{\[])")
 _DEEPEST = 4
 """So many objects or lists under telling names may be inside each other, so that hostile text takes linear time."""
-_ITEMS = re.compile(STRING)
-_TOKEN = re.compile(rf"{STRING}|[{{}}\[\]]")
-_YAML = re.compile(
+_ITEMS = LazyPattern(STRING)
+_TOKEN = LazyPattern(rf"{STRING}|[{{}}\[\]]")
+_YAML = LazyPattern(
     r"^[ \t-]*(?:name|key):[ \t]*[\"']?(?P<name>[\w.-]{1,60})[\"']?[ \t]*\n[ \t]*value:[ \t]*(?P<value>[^\n]{1,400})",
-    re.MULTILINE,
+    flags=re.MULTILINE,
 )
-_ROW = re.compile(r"^[^\n|]{0,400}\|([^\n]*)\|[ \t]*$", re.MULTILINE)
-_RULE = re.compile(r"[\s|:-]+$")
-_COOKIE = re.compile(
-    r"(?<![\w-])(?:set-)?cookie2?[\"']?\s{0,3}[:=,]\s{0,3}[\"']?(?P<cookies>[^\n\"']{1,4000})", re.IGNORECASE
+_ROW = LazyPattern(r"^[^\n|]{0,400}\|([^\n]*)\|[ \t]*$", flags=re.MULTILINE)
+_RULE = LazyPattern(r"[\s|:-]+$")
+_COOKIE = LazyPattern(
+    r"(?<![\w-])(?:set-)?cookie2?[\"']?\s{0,3}[:=,]\s{0,3}[\"']?(?P<cookies>[^\n\"']{1,4000})", flags=re.IGNORECASE
 )
-_CRUMB = re.compile(r"(?P<name>[^\s=;,:]{1,100})=(?P<value>[^\s;,\"']{1,2000})")
-_SESSION = re.compile(r"sess|sid|auth|token|csrf|jwt|login", re.IGNORECASE)
+_CRUMB = LazyPattern(r"(?P<name>[^\s=;,:]{1,100})=(?P<value>[^\s;,\"']{1,2000})")
+_SESSION = LazyPattern(r"sess|sid|auth|token|csrf|jwt|login", flags=re.IGNORECASE)
 _SQL_STRING = r"(?:'(?:\\.|''|[^'\\\n]){0,400}'|\"(?:\\.|\"\"|[^\"\\\n]){0,400}\")"
 _SQL_NAME = r"(?:'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`|[\w.%-]{1,80})"
-_SQL = re.compile(
+_SQL = LazyPattern(
     rf"(?:set\s+password(?:\s+for\s+{_SQL_NAME}(?:@{_SQL_NAME})?)?\s*=\s*(?:\w{{1,20}}\s?\()?"
     rf"|(?:create|alter)\s+(?:user|role|login)\s[^;\n]{{1,120}}?\s(?:password|by)\s+"
     rf"|identified\s+with\s+{_SQL_NAME}\s+by\s+|identified\s+by\s+(?={_SQL_STRING}\s+replace\s))[EN]?"
     rf"(?P<new>{_SQL_STRING})(?:\s+replace\s+(?P<old>{_SQL_STRING}))?",
-    re.IGNORECASE,
+    flags=re.IGNORECASE,
 )
-_NETRC = re.compile(r"\blogin\s+\S{1,100}\s+(?:password|passwd)\s+(?P<value>\S{1,200})")
+_NETRC = LazyPattern(r"\blogin\s+\S{1,100}\s+(?:password|passwd)\s+(?P<value>\S{1,200})")
 
 
 def find_named(text: str, lowered: str) -> Iterator[Span]:

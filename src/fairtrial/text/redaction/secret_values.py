@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import re
 
+from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.redaction.secret_names import kind_of_name
 from fairtrial.text.redaction.secret_references import is_reference
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = LazyPattern(
     r"(?:[*x•.\-_#?]+|null|none|nil|true|false|undefined|required|optional|hidden|redacted|secret|password|changeme|todo"
     r"|\[REDACTED.*|\[{4,}.*|.*\byour[\-_ ].*"
     r"|.*(?:process\.env\b|import\.meta\.env\b|os\.environ|getenv\b).*"
     r"|(?:[a-z_]+\.)*(?:settings|config)\.[a-z_.]+|.*\{[^{}]*(?:settings|config)\.[^{}]*\}.*)",
-    re.IGNORECASE | re.DOTALL,
+    flags=re.IGNORECASE | re.DOTALL,
 )
-_VARIABLE = re.compile(
+_VARIABLE = LazyPattern(
     # Shell, PHP and templates: $NAME, $1, ${...}, $(...), $a->b, {{...}}, {name}, <name>, %NAME%, %s, (words).
     r"\$(?:[A-Z_][A-Z0-9_]*|[A-Za-z_]*\d{0,2}|\{.*|\(.*|[a-z]\w*->.*)|\{\{.*|\{[^{}]*\}.*|<[^<>]*>|%[\w.-]*%|%\([^)]*\)?\w?|%[sdr]"
     r"|\([^)]*\)",
-    re.DOTALL,
+    flags=re.DOTALL,
 )
 _SIGNS = "$%({<"
-_CALL = re.compile(
+_CALL = LazyPattern(
     r"(?=[A-Za-z_])(?:[a-z_]+\d{0,3}|_?[A-Za-z]?[a-z]*(?:[A-Z][a-z]+)*\d{0,3})(?:\.\w+)*(?:\((?!.*\d.*[A-Z])|\[(?!\[))"
 )
 """How a call or an index starts in code, for example `get_token(` or `data['password']`."""
-_AWS_SECRET = re.compile(r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z/+]{40}$")
+_AWS_SECRET = LazyPattern(r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z/+]{40}$")
 """A secret key of AWS without a digit, as one in a thousand is. It would otherwise look like a word."""
-_DIGIT = re.compile(r"\d")
-_LETTER = re.compile(r"[^\W\d_]")
+_DIGIT = LazyPattern(r"\d")
+_LETTER = LazyPattern(r"[^\W\d_]")
 _CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
