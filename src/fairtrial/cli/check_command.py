@@ -102,7 +102,7 @@ def _save_map(path: Path, maps: Sequence[Mapping[str, str]]) -> None:
     """Write the map that the files share. Raises UsageError if there is none."""
     if not maps or any(columns != maps[0] for columns in maps):
         problem = "the files have different maps; give one FILE" if maps else "no file is a table, or read with --map"
-        raise UsageError(f"--save-map: {problem}")
+        raise UsageError(f"--save-map: {problem}", code="options-conflict")
     api.save_map(path, maps[0])
     echo(f"{path}: the map, for --map {path}")
 
