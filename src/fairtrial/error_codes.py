@@ -74,7 +74,7 @@ ERROR_CODES: dict[str, ErrorCode] = {
     ),
     "missing-option": ErrorCode(
         "An option or argument is missing that another option, or the command, needs.",
-        "Add what the message names. `fairtrial COMMAND --help-all` lists the options.",
+        "Add the option or argument that the message names. `fairtrial COMMAND --help-all` lists the options.",
         "fairtrial value examples/traces.jsonl --ttl 3600",
         "fairtrial: --ttl needs --index: it is the time to live of the traces in the index [missing-option]",
     ),
@@ -121,8 +121,8 @@ ERROR_CODES: dict[str, ErrorCode] = {
         "Read the report. This error says nothing about the input.",
     ),
     "not-supported": ErrorCode(
-        "The agent, the service or the model cannot do what an option asks for.",
-        "Leave the option out, or use what the message names instead.",
+        "The agent, the service or the model does not support an option.",
+        "Leave the option out, or take the way that the message names.",
     ),
     "options-conflict": ErrorCode(
         "Options or arguments do not go together, or there are too many of them.",
@@ -157,7 +157,7 @@ ERROR_CODES: dict[str, ErrorCode] = {
     ),
     "too-little-data": ErrorCode(
         "The input has too few cases, attempts, labels or claims for the question.",
-        "Add what the message names. `fairtrial plan` says how many cases and attempts a question needs.",
+        "Add the part that the message names. `fairtrial plan` says how many cases and attempts a question needs.",
         _RUN + _AGENT + " --only order_status --store sqlite:///one.db > /dev/null\n"
         "fairtrial plan 20 --detect 0.1 --store sqlite:///one.db",
         "fairtrial: run 20261128-175626-9961ac: a plan needs two cases with a value, got 1 [too-little-data]",
