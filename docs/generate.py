@@ -413,10 +413,10 @@ def _error(name: str) -> str:
 
 _ERRORS = """This page is for everybody who reads an error of fairtrial, and for programs that react to one.
 
-The message of an error names the place, the problem, the value that was found and the allowed values. Its code stands at the end, in
-brackets: `fairtrial: a.json: no such file or folder [no-such-file]`. A code keeps its meaning in later versions, while
-the words of a message may change and are translated. [Exit codes](exit-codes.md) say whether the input, the store or
-the agent is at fault.
+The message of an error names the place, the problem, the value that was found and the allowed values. Its code stands
+at the end, in brackets: `fairtrial: a.json: no such file or folder [no-such-file]`. A code keeps its meaning in later
+versions, while the words of a message may change and are translated. [Exit codes](exit-codes.md) say whether the input,
+the store or the agent is at fault.
 
 A program reads the code in three places:
 
