@@ -33,6 +33,7 @@ from fairtrial.config.custom_metric_options import (
 )
 from fairtrial.config.option import list_options
 from fairtrial.config.reference import option_table
+from fairtrial.error_codes import ERROR_CODES, WITHIN_CASES
 from fairtrial.formats.recognise import read
 from fairtrial.judge.judge_options import JudgeOptions, PanelMember
 from fairtrial.llm.endpoint_options import Price
@@ -394,6 +395,42 @@ def _samples_table() -> str:
     return "\n".join(rows)
 
 
+def errors() -> str:
+    """The page of all codes of errors, from their table."""
+    ending = [name for name in ERROR_CODES if name not in WITHIN_CASES]
+    within = [name for name in ERROR_CODES if name in WITHIN_CASES]
+    return "\n\n".join([_MADE, "# Errors", _ERRORS, *map(_error, ending), _WITHIN_CASES, *map(_error, within)]) + "\n"
+
+
+def _error(name: str) -> str:
+    own = ERROR_CODES[name]
+    parts = [f"### {name}", own.meaning, f"To repair it: {own.repair[:1].lower()}{own.repair[1:]}"]
+    if own.example:
+        code = "" if "  # exits with " in own.example.splitlines()[-1] else "  # exits with 2"
+        parts += [f"```sh\n{own.example}{code}\n```", f"```text\n{own.output}\n```"]
+    return "\n\n".join(parts)
+
+
+_ERRORS = """This page is for everybody who reads an error of fairtrial, and for programs that react to one.
+
+The message of an error names the place, the problem, the value that was found and the allowed values. Its code stands
+at the end, in brackets: `fairtrial: a.json: no such file or folder [no-such-file]`. A code keeps its meaning in later
+versions, while the words of a message may change and are translated. [Exit codes](exit-codes.md) say whether the input,
+the store or the agent is at fault.
+
+A program reads the code in three places:
+
+- the last words of standard error;
+- `{"error": {"code": "no-such-file", "message": ...}}` on standard output, if the command writes its `--json` there;
+- the attribute `code` of each `FairtrialError` in Python.
+
+## Codes that end a command"""
+_WITHIN_CASES = """## Codes within a case
+
+These errors do not end a run. They become a failure or an unscored outcome of one case, and the report shows them with
+their [cause](../explanation/faults.md). In Python, an agent or a metric of your own may raise them."""
+
+
 PAGES: dict[Path, Callable[[], str]] = {
     FILE_FORMATS: file_formats,
     REFERENCE / "project-file.md": project_file,
@@ -404,6 +441,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     REFERENCE / "criteria-options.md": criteria_options,
     REFERENCE / "configuration-options.md": configuration_options,
     REFERENCE / "endpoint-template.md": endpoint_template,
+    REFERENCE / "errors.md": errors,
     REFERENCE / "public-names.md": public_names,
 }
 

@@ -4,7 +4,7 @@ Each page runs in a folder of its own that holds `examples/`, block by block:
 
 - a block with `title="NAME"` is saved under the name;
 - other Python runs as a script, and each line of `sh` as a command;
-- `text` directly below a command is its output;
+- `text` directly below a command is its output, or its errors if it has no output;
 - `console` is a command on files that the project does not hold, and does not run here;
 - other JSON is read, and used if it is a configuration.
 
@@ -111,7 +111,7 @@ class Reader:
         is_simple = command.startswith(FORKED) and not _SYNTAX_OF_SHELLS.search(_QUOTED.sub("", command))
         done = self._run_forked(shlex.split(command)) if is_simple else self._run(["bash", "-c", command])
         assert done.returncode == int(code or 0), f"{command}\n{done.stdout}{done.stderr}"
-        self.stdout = done.stdout
+        self.stdout = done.stdout or done.stderr
 
     def _configuration(self, block: Block) -> None:
         """Read JSON, and check a configuration as `fairtrial check` does, apart from extras that are missing here."""

@@ -24,15 +24,30 @@ _SPELLINGS: list[Callable[[str], str]] = [str]
 
 
 class FairtrialError(Exception):
-    """The base of every error that this package raises on purpose."""
+    """The base of every error that this package raises on purpose.
+
+    `code` names its kind, for example `missing-package`. The page "Errors" of the documentation explains each code. A
+    class has a code of its own, and a raise may give a narrower one.
+    """
+
+    code = "error"
+
+    def __init__(self, *args: object, code: str = "") -> None:
+        super().__init__(*args)
+        if code:
+            self.code = code
 
 
 class UsageError(FairtrialError):
     """The input of the user cannot be used. Nothing has run when this is raised."""
 
+    code = "unusable-input"
+
 
 class RunNotPassedError(FairtrialError, AssertionError):
     """A run did not pass. The message is its report. Test runners show it as a failed assertion."""
+
+    code = "not-passed"
 
 
 class FormatError(UsageError):
@@ -41,6 +56,8 @@ class FormatError(UsageError):
     `problems` holds every problem, one line each, with its place: a JSON pointer, or line and column. For example,
     `/eval_cases/0: must have 'eval_id'`.
     """
+
+    code = "unreadable-file"
 
     def __init__(self, path: str, problems: Sequence[str]) -> None:
         self.path = path
@@ -52,9 +69,13 @@ class FormatError(UsageError):
 class OtherContentError(FormatError):
     """A file holds something else than was asked for, for example a configuration among recordings."""
 
+    code = "other-content"
+
 
 class ConfigError(UsageError):
     """A configuration cannot be used. `problems` holds each problem, after its JSON pointer if it has one."""
+
+    code = "unusable-config"
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -77,29 +98,43 @@ def collecting(problems: list[str]) -> Iterator[None]:
 class StoreError(FairtrialError):
     """A store cannot be read or written. For example, the disk is full, or the server is gone."""
 
+    code = "store-failed"
+
 
 class CaseError(FairtrialError):
     """One case went wrong. The run goes on."""
+
+    code = "case-error"
 
 
 class AgentError(CaseError):
     """The agent raised, hung or returned something that is not a reply."""
 
+    code = "agent-error"
+
 
 class SimulatorError(CaseError):
     """The simulated user could not say its next message."""
+
+    code = "simulator-error"
 
 
 class SimulatedToolError(CaseError):
     """The simulated environment could not answer a tool call."""
 
+    code = "simulated-tool-error"
+
 
 class MetricError(CaseError):
     """A metric raised or returned something that is not a score."""
 
+    code = "metric-error"
+
 
 class JudgeError(CaseError):
     """A judge could not be asked, or its answer could not be read."""
+
+    code = "judge-error"
 
 
 def spell(argument: str) -> str:

@@ -76,26 +76,31 @@ def find_agent(target: str | Any) -> Agent:
         try:
             agent: Agent = _module(KINDS[prefix]).agent_at(target)
         except UsageError as error:
-            raise UsageError(f"{spell('agent')} {target}: {error}") from error.__cause__
+            raise UsageError(f"{spell('agent')} {target}: {error}", code=error.code) from error.__cause__
         return agent
     plugin = _plugin(prefix) if rest else None
     if plugin is not None:
         try:
             return cast("Agent", plugin.agent_at(target))
         except UsageError as error:
-            raise UsageError(f"{spell('agent')} {target}: {error}") from error.__cause__
+            raise UsageError(f"{spell('agent')} {target}: {error}", code=error.code) from error.__cause__
     allowed = f"or begin with {', '.join(f'{kind}:' for kind in KINDS)}"
     near = nearest(prefix.lower(), KINDS)
     if not colon:
         near = _nearest_target(target) or nearest(target, COMMAND_LINE_AGENTS) or _nearest_function(target)
-        raise UsageError(f"{spell('agent')}: must be 'module:function', got {target!r}{near or f'; {allowed}'}")
+        raise UsageError(
+            f"{spell('agent')}: must be 'module:function', got {target!r}{near or f'; {allowed}'}",
+            code="unusable-agent",
+        )
     if ":" in rest:
-        raise UsageError(f"{spell('agent')}: must be 'module:function', got {target!r}; {allowed}{near}")
+        raise UsageError(
+            f"{spell('agent')}: must be 'module:function', got {target!r}; {allowed}{near}", code="unusable-agent"
+        )
     try:
         found = import_object(target, spell("agent"))
     except ConfigError as error:
         missing = isinstance(error.__cause__, ModuleNotFoundError) and error.__cause__.name == prefix
-        raise ConfigError(f"{error}{near if missing else ''}") from error.__cause__
+        raise ConfigError(f"{error}{near if missing else ''}", code=error.code) from error.__cause__
     return _around(
         found, f"{spell('agent')}: must be something to call, got {target!r}, a {type(found).__name__}; {allowed}"
     )
@@ -113,7 +118,7 @@ def _plugin(kind: str) -> Any:
         return entry_point.load()
     except Exception as error:
         raise UsageError(
-            f"{spell('agent')}: the entry point {kind!r} of {PLUGINS} cannot be loaded: {error}"
+            f"{spell('agent')}: the entry point {kind!r} of {PLUGINS} cannot be loaded: {error}", code="unusable-agent"
         ) from error
 
 
@@ -157,7 +162,7 @@ def _around(thing: Any, problem: str) -> Agent:
     if not callable(thing):
         function = make_function(thing)
         if function is None:
-            raise UsageError(problem)
+            raise UsageError(problem, code="unusable-agent")
         return FunctionAgent(function)
     return thing if opens_sessions(thing) else FunctionAgent(thing)
 

@@ -34,7 +34,7 @@ def agent_at(target: str) -> A2AAgent:
     url = target.partition(":")[2]
     parts = split_parts(url, like="a2a:http://localhost:9999")
     if parts.username or parts.password:
-        raise UsageError("must hold no password")
+        raise UsageError("must hold no password", code="unsafe-input")
     return A2AAgent(url)
 
 
@@ -80,7 +80,7 @@ async def read_card(url: str) -> Any:
             return await client.A2ACardResolver(connections, url).get_agent_card()
         except errors.A2AClientError as error:
             problem = f"{url} does not answer with the card of an agent: {error}; is the server running?"
-            raise UsageError(problem) from error
+            raise UsageError(problem, code="unusable-agent") from error
 
 
 @functools.cache

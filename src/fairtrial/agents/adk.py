@@ -47,7 +47,7 @@ def agent_at(target: str) -> AdkAgent:
     if not folder.is_dir():
         allowed = "must be an agent folder, with agent.py or __init__.py"
         near = nearest(folder.name, (neighbour.name for neighbour in folder.parent.glob("*/")))
-        raise UsageError(f"no such folder as {str(path)!r}; {allowed}{near}")
+        raise UsageError(f"no such folder as {str(path)!r}; {allowed}{near}", code="unusable-agent")
     # In a folder with an agent.py, ADK's loader knows this one agent only. Otherwise it knows the folders inside.
     folder_loader = loader(str(folder))
     agent_loader = folder_loader if folder_loader.is_single_agent else loader(str(folder.parent))
@@ -58,7 +58,7 @@ def agent_at(target: str) -> AdkAgent:
     except BaseException as error:
         make = _factory(folder.name)
         if make is None:
-            raise UsageError(import_failure(error)) from error
+            raise UsageError(import_failure(error), code="unusable-agent") from error
         return AdkAgent(str(path), folder.name, make=make)
     return AdkAgent(str(path), folder.name, _source(agent))
 
@@ -114,7 +114,9 @@ class AdkAgent:
         if self.make is not None:
             result = await self.make()
             if not isinstance(result, tuple) or len(result) != 2:
-                raise UsageError("get_agent_async must return an agent, and an exit stack or None")
+                raise UsageError(
+                    "get_agent_async must return an agent, and an exit stack or None", code="unusable-agent"
+                )
             agent, stack = result
             async with _Closing(stack), _conversation(agent, self.name, case, environment, []) as session:
                 yield session

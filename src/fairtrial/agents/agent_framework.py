@@ -50,7 +50,7 @@ class FrameworkAgent(ObservedFramework):
     def make_source(cls, thing: Any) -> AgentSource:
         """Return the source of agents. Raises UsageError for a workflow: its executors hold one conversation."""
         if cls.is_agent(thing) and find_workflow(thing) is not None:
-            raise UsageError(one_conversation("a workflow of Agent Framework"))
+            raise UsageError(one_conversation("a workflow of Agent Framework"), code="unusable-agent")
         return super().make_source(thing)
 
     def session(self, opening: Opening) -> FrameworkSession:

@@ -199,7 +199,10 @@ def _run_in_tool(original: Any, tool: ToolAtWork | None, agent: Any, *args: Any,
         if getattr(agent, _OBSERVED, False):
             return original(agent, *args, **options)
         if options.get("stream") or (options.get("stream") is None and agent.stream):
-            raise UsageError(f"{AgnoAgent.read_name(agent)!r} streams, and a step of a workflow cannot be recorded so")
+            raise UsageError(
+                f"{AgnoAgent.read_name(agent)!r} streams, and a step of a workflow cannot be recorded so",
+                code="unusable-agent",
+            )
         return original(_observe_agent(agent, current_stage("agno")), *args, **options)
     if options.get("stream") or (options.get("stream") is None and agent.stream):
         tool.give_up(AgnoAgent.read_name(agent))

@@ -84,12 +84,13 @@ class ClaudeAgent(ObservedFramework):
 
 def _check(options: Any, environment: Environment | None) -> None:
     if environment is not None and not list_servers(options):
-        raise UsageError(_NOT_REACHED)
+        raise UsageError(_NOT_REACHED, code="unusable-agent")
     for name in ("resume", "continue_conversation"):
         if getattr(options, name) and "CLAUDE_CONFIG_DIR" not in options.env:
             raise UsageError(
                 f"{name} of the options needs the folder of earlier sessions, but each conversation begins with an "
-                "empty folder; name the folder in env, for example env={'CLAUDE_CONFIG_DIR': '/data/claude'}"
+                "empty folder; name the folder in env, for example env={'CLAUDE_CONFIG_DIR': '/data/claude'}",
+                code="unusable-agent",
             )
 
 

@@ -125,7 +125,8 @@ def _message_input(crew: Any, inputs: dict[str, Any]) -> str:
         return unfilled[0]
     raise UsageError(
         "the crew needs an input for the message of the user, for example {message} in the description of a task; "
-        f"its inputs are {', '.join(names) or 'none'}"
+        f"its inputs are {', '.join(names) or 'none'}",
+        code="unusable-agent",
     )
 
 

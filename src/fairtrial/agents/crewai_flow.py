@@ -161,7 +161,8 @@ def _message_input(flow: Any, inputs: dict[str, Any]) -> str:
         return names[0]
     raise UsageError(
         "the state of the flow needs a field for the message of the user, for example message: str; "
-        f"its fields are {', '.join(names) or 'none'}; the factory can name one: (flow, {{'message': 'NAME'}})"
+        f"its fields are {', '.join(names) or 'none'}; the factory can name one: (flow, {{'message': 'NAME'}})",
+        code="unusable-agent",
     )
 
 

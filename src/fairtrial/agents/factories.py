@@ -29,7 +29,10 @@ class AgentSource:
     def __post_init__(self) -> None:
         """Raise UsageError if the object is neither an agent nor a function that takes a case or nothing."""
         if not self.is_agent(self.thing) and not self.is_factory:
-            raise UsageError(f"must be {self.kind}, or a function that returns it, got {type(self.thing).__name__}")
+            raise UsageError(
+                f"must be {self.kind}, or a function that returns it, got {type(self.thing).__name__}",
+                code="unusable-agent",
+            )
         if self.is_factory:
             _check_parameters(self.thing)
 
@@ -63,11 +66,16 @@ class AgentSource:
         agent, options = result if isinstance(result, tuple) and len(result) == 2 else (result, {})
         if not self.is_agent(agent) or not isinstance(options, Mapping):
             got = f"({type(agent).__name__}, {type(options).__name__})" if options else type(agent).__name__
-            raise UsageError(f"the function must return {self.kind}, or a pair of it and a mapping, got {got}")
+            raise UsageError(
+                f"the function must return {self.kind}, or a pair of it and a mapping, got {got}", code="unusable-agent"
+            )
         for name in options:
             if name not in self.options:
                 known = ", ".join(self.options) or "none"
-                raise UsageError(f"option {name!r} is not known; known are {known}{nearest(str(name), self.options)}")
+                raise UsageError(
+                    f"option {name!r} is not known; known are {known}{nearest(str(name), self.options)}",
+                    code="unusable-agent",
+                )
         return agent, dict(options)
 
 
@@ -77,7 +85,7 @@ def factory_source(
     """Return the source of agents that hold their conversation. Raises UsageError if it is not a factory."""
     source = AgentSource(thing, is_agent, kind, options)
     if not source.is_factory:
-        raise UsageError(one_conversation(kind))
+        raise UsageError(one_conversation(kind), code="unusable-agent")
     return source
 
 
@@ -99,7 +107,9 @@ def _check_parameters(factory: Callable[..., Any]) -> None:
         signature.bind(*[None] * len(_positional(signature)[:1]))
     except TypeError as error:
         name = getattr(factory, "__name__", "function")
-        raise UsageError(f"must take the case, or 'config', or nothing, got {name}{signature}") from error
+        raise UsageError(
+            f"must take the case, or 'config', or nothing, got {name}{signature}", code="unusable-agent"
+        ) from error
 
 
 def _positional(signature: inspect.Signature) -> list[inspect.Parameter]:

@@ -95,7 +95,7 @@ class LangGraphSession(FrameworkSession):
         if "store" in options:
             graph = graph.copy({"store": options.pop("store")})
         if environment is not None and not has_tools(graph):
-            raise UsageError(_NO_TOOLS)
+            raise UsageError(_NO_TOOLS, code="unusable-agent")
         self._checkpointer = getattr(graph, "checkpointer", None)
         self._runnable = graph if environment is None else route_graph(graph, environment)
         if environment is not None:

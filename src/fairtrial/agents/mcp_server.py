@@ -43,11 +43,11 @@ def agent_at(target: str) -> McpServerAgent:
     import_extra("mcp", EXTRA)
     server, _, model = target.partition(":")[2].partition("#")
     if not server.strip():
-        raise UsageError("must name a command or a URL, for example mcp:python server.py")
+        raise UsageError("must name a command or a URL, for example mcp:python server.py", code="unusable-agent")
     if not server.startswith(("http://", "https://")):
         words = split_command(server)
         if shutil.which(words[0]) is None:
-            raise UsageError(f"no such program as {words[0]!r}")
+            raise UsageError(f"no such program as {words[0]!r}", code="unusable-agent")
     url, _, name = model.partition("#")
     endpoint = url_ending_in("/chat/completions", url, like=_LIKE) if url else ""
     return McpServerAgent(server, endpoint, name or "default")
@@ -58,7 +58,7 @@ def split_command(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"is not a command: {error}") from None
+        raise UsageError(f"is not a command: {error}", code="unusable-agent") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class McpServerAgent:
             raise
         except Exception as error:
             cause = shorten(describe_error(_innermost(error)), _SHOWN)
-            raise UsageError(f"{self.server} does not answer as an MCP server: {cause}") from error
+            raise UsageError(f"{self.server} does not answer as an MCP server: {cause}", code="no-answer") from error
         if self.url:
             httpx = import_extra("httpx2", "http")
             async with httpx.AsyncClient(timeout=_SECONDS) as client:

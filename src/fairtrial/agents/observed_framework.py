@@ -67,7 +67,10 @@ class ObservedFramework(ABC):
         """Return the agent for an object of the framework. Raises UsageError if conversations cannot share it."""
         if cls.holds_conversation:
             target = f"{cls.__module__.rpartition('.')[2]}:my_module:make_agent"
-            raise UsageError(f"agent: {one_conversation(cls.kind)}, for example {target}, got {type(thing).__name__}")
+            raise UsageError(
+                f"agent: {one_conversation(cls.kind)}, for example {target}, got {type(thing).__name__}",
+                code="unusable-agent",
+            )
         return cls(cls.read_name(thing), cls.make_source(thing))
 
     @classmethod

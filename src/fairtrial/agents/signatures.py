@@ -44,14 +44,17 @@ def check_parameters(function: Callable[..., Any]) -> None:
     """Raise UsageError if a callable cannot be an agent: a class, or a function with other parameters."""
     if inspect.isclass(function):
         name = function.__name__
-        raise UsageError(f"agent: {name} is a class; give an instance that can be called, for example {name}()")
+        raise UsageError(
+            f"agent: {name} is a class; give an instance that can be called, for example {name}()",
+            code="unusable-agent",
+        )
     if not _has_signature(function):
         return
     parameters = _parameters(function)
     others = [parameter for parameter in parameters[1:] if _is_required(parameter) and parameter.name != "call"]
     if not parameters or parameters[0].kind not in _POSITIONAL or others:
         name = getattr(function, "__name__", type(function).__name__)
-        raise UsageError(f"agent: {_ALLOWED}; got {name}{inspect.signature(function)}")
+        raise UsageError(f"agent: {_ALLOWED}; got {name}{inspect.signature(function)}", code="unusable-agent")
 
 
 def _is_required(parameter: inspect.Parameter) -> bool:

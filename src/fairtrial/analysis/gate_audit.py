@@ -89,7 +89,9 @@ def _audit(run: MeasuredRun, base: MeasuredRun | None, claim: Claim, drop: float
     measure = run.measure(claim.measure)
     sample = _difference(run, base, measure) if is_difference(claim.kind) else _single(run, measure)
     if len(sample.values) < 2:
-        raise UsageError(f"{claim.measure}: an audit needs two cases with a value, got {len(sample.values)}")
+        raise UsageError(
+            f"{claim.measure}: an audit needs two cases with a value, got {len(sample.values)}", code="too-little-data"
+        )
     limit = claim_limit(claim, measure)
     now, below = mean(sample.values), max(sample.low, limit - drop)
     method: AuditMethod = "enumeration" if _is_enumerable(sample) else "simulation"

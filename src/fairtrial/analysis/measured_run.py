@@ -152,7 +152,8 @@ class MeasuredRun:
         if name not in self.measures:
             raise UsageError(
                 f"run {self.info.id} has no measure {name!r}{nearest(name, self.measures)}; "
-                f"its measures are {', '.join(self.measures)}"
+                f"its measures are {', '.join(self.measures)}",
+                code="unknown-name",
             )
         return self.measures[name]
 
@@ -191,7 +192,8 @@ def check_unweighted(runs: Iterable[MeasuredRun | None], analysis: str) -> None:
         if run is not None and run.weights:
             raise UsageError(
                 f"run {run.info.id}: its conversations were sampled with unequal probabilities, and {analysis} does "
-                "not weigh them; score a sample with one probability"
+                "not weigh them; score a sample with one probability",
+                code="unusable-run",
             )
 
 
@@ -240,7 +242,8 @@ def _with_attempts(
         yield case, rows
     if place is not None:
         raise UsageError(
-            f"run {info.id}: holds attempts at position {place}, and no case there; give a complete copy of the run"
+            f"run {info.id}: holds attempts at position {place}, and no case there; give a complete copy of the run",
+            code="too-little-data",
         )
 
 

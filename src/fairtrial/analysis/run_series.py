@@ -203,7 +203,7 @@ def follow_case(runs: Iterable[MeasuredRun], name: str, series: Mapping[str, str
             rows.append(CaseRun(run.info.id, run.info.started, commit, passed, attempts, missing, edited))
             before = key
     if not rows:
-        raise UsageError(f"no run of the series has a case {name!r}{nearest(name, names)}")
+        raise UsageError(f"no run of the series has a case {name!r}{nearest(name, names)}", code="unknown-name")
     last_edit = max((place for place, row in enumerate(rows) if row.expectation_changed), default=0)
     current = [row for row in rows[last_edit:] if row.attempts]
     state, since = find_state([(run.id, run.passed, run.attempts) for run in current])

@@ -90,7 +90,9 @@ def plan_size(
     samples = _shares(run.samples(measure.name), measure)
     split = variance_split(samples)
     if split is None:
-        raise UsageError(f"run {run.info.id}: a plan needs two cases with a value, got {len(samples)}")
+        raise UsageError(
+            f"run {run.info.id}: a plan needs two cases with a value, got {len(samples)}", code="too-little-data"
+        )
     pairs = None if base is None else pair_runs(base, run)
     noise = _noise(split, pairs, request, measure)
     limit = request.limit / measure.width
@@ -128,7 +130,10 @@ def _ensure_valid(run: MeasuredRun, base: MeasuredRun | None, request: Request) 
         base.measure(request.measure)
     if not measure.is_bounded:
         bounded = ", ".join(name for name, member in run.measures.items() if member.is_bounded)
-        raise UsageError(f"{request.measure}: a plan needs a measure with bounds; these have bounds: {bounded}")
+        raise UsageError(
+            f"{request.measure}: a plan needs a measure with bounds; these have bounds: {bounded}",
+            code="too-little-data",
+        )
     if not 0 < request.limit < measure.width:
         problems.append(f"{request.question}: must be above 0 and below {measure.width:g}, got {request.limit:g}")
     if not 0.5 < request.power < 1:
@@ -154,7 +159,7 @@ def _noise(split: VarianceSplit, pairs: PairedRuns | None, request: Request, mea
         return _Noise(lasting, attempt, largest)
     by_case = list(pairs.samples(measure.name).values())
     if len(by_case) < 2:
-        raise UsageError("a plan needs two cases that have a value in both runs")
+        raise UsageError("a plan needs two cases that have a value in both runs", code="too-little-data")
     runs = [_shares([pair[side] for pair in by_case], measure) for side in (0, 1)]
     splits = [variance_split(shares) or VarianceSplit(0.0, None) for shares in runs]
     attempts = [mean([sample.attempts for sample in shares]) for shares in runs]

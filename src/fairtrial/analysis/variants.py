@@ -55,7 +55,7 @@ def select_variant(run: MeasuredRun, variant: str) -> MeasuredRun:
     places = [place for place, key in enumerate(run.keys) if key.eval_set.endswith(f"{SIGN}{variant}")]
     if not places:
         variants = ", ".join(variants_in(run)) or "none"
-        raise UsageError(f"run {run.info.id} has no variant {variant!r}; its variants: {variants}")
+        raise UsageError(f"run {run.info.id} has no variant {variant!r}; its variants: {variants}", code="unknown-name")
     return with_fields(
         select_cases(run, places),
         info=replace(run.info, id=f"{run.info.id}{SIGN}{variant}"),

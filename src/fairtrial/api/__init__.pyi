@@ -227,6 +227,12 @@ from fairtrial.recording.holding import Holding as Holding
 from fairtrial.reports.attack_rows import print_attacks as print_attacks
 from fairtrial.reports.decisions.gate_report import gate_markdown as gate_markdown
 from fairtrial.reports.decisions.history_html import history_html as history_html
+from fairtrial.reports.decisions.listing_documents import CheckedFile as CheckedFile
+from fairtrial.reports.decisions.listing_documents import CheckedFiles as CheckedFiles
+from fairtrial.reports.decisions.listing_documents import WrittenEvalSet as WrittenEvalSet
+from fairtrial.reports.decisions.listing_documents import list_criteria as list_criteria
+from fairtrial.reports.decisions.listing_documents import list_labels as list_labels
+from fairtrial.reports.decisions.listing_documents import list_runs as list_runs
 from fairtrial.reports.decisions.markdown_comparison import comparison_markdown as comparison_markdown
 from fairtrial.reports.decisions.trust_report import encode_document as encode_document
 from fairtrial.reports.explanation_html import Explanation as Explanation

@@ -94,13 +94,17 @@ def _criterion(attempt_filter: AttemptFilter, terms: dict[str, CriterionTerms]) 
     if attempt_filter.criterion and attempt_filter.criterion not in terms:
         raise UsageError(
             f"{spell('criterion')}: the run has no "
-            f"{attempt_filter.criterion!r}{nearest(attempt_filter.criterion, terms)}"
+            f"{attempt_filter.criterion!r}{nearest(attempt_filter.criterion, terms)}",
+            code="unknown-name",
         )
     if attempt_filter.criterion or attempt_filter.sort == "file":
         return attempt_filter.criterion
     with_threshold = [name for name, own in terms.items() if own.threshold is not None]
     if len(with_threshold) != 1:
-        raise UsageError(f"{spell('sort')} value: needs {spell('criterion')} NAME; allowed: {', '.join(terms)}")
+        raise UsageError(
+            f"{spell('sort')} value: needs {spell('criterion')} NAME; allowed: {', '.join(terms)}",
+            code="missing-option",
+        )
     return with_threshold[0]
 
 

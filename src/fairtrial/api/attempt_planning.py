@@ -68,4 +68,4 @@ def _check_names(cases: Sequence[PlannedCase], options: AttemptOptions) -> None:
     for kind, options_by_name, existing in (("eval set", options.eval_sets, sets), ("case", options.cases, names)):
         for name in options_by_name:
             if name not in existing:
-                raise UsageError(f"attempts: there is no {kind} {name!r}{nearest(name, existing)}")
+                raise UsageError(f"attempts: there is no {kind} {name!r}{nearest(name, existing)}", code="unknown-name")

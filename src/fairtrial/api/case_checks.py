@@ -75,7 +75,10 @@ def _with_criteria(result: CaseResult, criteria: Sequence[str]) -> CaseResult:
     names = [outcome.criterion for outcome in result.outcomes]
     for name in criteria:
         if name not in names:
-            raise UsageError(f"check: no criterion {name!r}{nearest(name, names)}; the case has {', '.join(names)}")
+            raise UsageError(
+                f"check: no criterion {name!r}{nearest(name, names)}; the case has {', '.join(names)}",
+                code="unknown-name",
+            )
     return replace(result, outcomes=tuple(own for own in result.outcomes if not criteria or own.criterion in criteria))
 
 

@@ -29,7 +29,10 @@ def groups_by_position(cases: Iterable[ExpectedCase], field: str, run: str) -> d
             groups[expected.position] = values
     if not groups:
         there = [*_OWN, *properties]
-        raise UsageError(f"no case of run {run} has the property {field!r}{nearest(field, there)}; {_list(there)}")
+        raise UsageError(
+            f"no case of run {run} has the property {field!r}{nearest(field, there)}; {_list(there)}",
+            code="unknown-name",
+        )
     return groups
 
 

@@ -37,7 +37,7 @@ def conversations(
     `earlier` are attempts that were interrupted.
     """
     if plan.agent is None:
-        raise UsageError("nothing to run: the plan has recordings instead of an agent")
+        raise UsageError("nothing to run: the plan has recordings instead of an agent", code="too-little-data")
     agent = plan.agent
     if plan.record == "spans" and not isinstance(agent, OwnProcesses):
         from fairtrial.agents.tracing.span_sessions import with_spans
@@ -62,7 +62,7 @@ async def check_target(agent: object) -> None:
         try:
             await agent.check_target()
         except UsageError as error:
-            raise UsageError(f"{spell('agent')}: {error}") from error.__cause__
+            raise UsageError(f"{spell('agent')}: {error}", code=error.code) from error.__cause__
 
 
 def _warnings(case: PlannedCase, recording: Recording) -> list[str]:
@@ -91,7 +91,7 @@ def write_recordings(
     try:
         file = part.open("w+b")
     except OSError as error:
-        raise UsageError(f"{part}: {error.strerror or error}") from None
+        raise UsageError(f"{part}: {error.strerror or error}", code="unreadable-file") from None
     with file:
         lines = _Lines(file)
         try:

@@ -30,7 +30,10 @@ def with_thresholds(sets: Sequence[LoadedSet], thresholds: Thresholds) -> list[L
         criterion_name = name if name in names else METRICS.get(name, name)
         if criterion_name not in names:
             hint = nearest(name, names)
-            raise UsageError(f"threshold: {name!r} is not a criterion of this run{hint}; it has {', '.join(names)}")
+            raise UsageError(
+                f"threshold: {name!r} is not a criterion of this run{hint}; it has {', '.join(names)}",
+                code="unknown-name",
+            )
         by_criterion[criterion_name] = threshold
     return [
         replace(

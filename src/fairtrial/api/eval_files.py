@@ -49,7 +49,7 @@ def save_eval_set(eval_set: EvalSet, path: str | Path) -> None:
     try:
         Path(path).write_bytes(data)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+        raise UsageError(f"{path}: {error.strerror or error}", code="unwritable-file") from None
 
 
 def load_recordings(paths: Paths, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> list[Recording]:

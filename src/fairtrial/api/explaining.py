@@ -54,7 +54,7 @@ def _values(data: bytes, path: str) -> Any:
         values = decode_documents(data) if lines is None else list(lines)
         return repaired(data, path)[0] if values is None else values
     except (FormatError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: only JSON and JSON lines can be explained") from error
+        raise UsageError(f"{path}: only JSON and JSON lines can be explained", code="other-content") from error
 
 
 class _Leaf(NamedTuple):

@@ -156,7 +156,8 @@ def resume(plan: Plan, earlier: RunInfo) -> Plan:
     attempts = int(earlier.config.get("attempts", 1))
     if plan.attempts < attempts:
         raise UsageError(
-            f"{spell('resume')} {earlier.id}: {spell('attempts')} must be at least {attempts}, got {plan.attempts}"
+            f"{spell('resume')} {earlier.id}: {spell('attempts')} must be at least {attempts}, got {plan.attempts}",
+            code="options-conflict",
         )
     info = replace(plan.info, id=earlier.id, started=earlier.started, seconds=earlier.seconds)
     return Plan(**{**plan.__dict__, "info": info})

@@ -92,7 +92,8 @@ def check_canaries(models: ModelOptions, canaries: int | None) -> None:
     if models.batch is not None and canaries:
         raise UsageError(
             f"{spell('canaries')}: does not go with {spell('batch_api')}; check the "
-            "judge with `fairtrial judge check` first"
+            "judge with `fairtrial judge check` first",
+            code="options-conflict",
         )
 
 

@@ -76,7 +76,10 @@ def _exported_cases(run: str | Path) -> Iterator[ExpectedCase]:
     from fairtrial.store.transfer import read_export
 
     if is_folder_of_results(run) or not is_export(Path(run)):
-        raise UsageError(f"{run}: does not hold the cases; give the run of a store, or a run that `runs export` wrote")
+        raise UsageError(
+            f"{run}: does not hold the cases; give the run of a store, or a run that `runs export` wrote",
+            code="missing-option",
+        )
     with Path(run).open("rb") as file:
         yield from (line.case for line in read_export(file, str(run)) if line.case is not None)
 
@@ -145,7 +148,7 @@ def rows_of_file(path: Path) -> RunRows:
     try:
         return _read_export(path) if is_export(path) else _read_report(path)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+        raise UsageError(f"{path}: {error.strerror or error}", code="unreadable-file") from None
 
 
 def _read_export(path: Path) -> RunRows:

@@ -54,7 +54,9 @@ def make_frame(run: ShownRun, library: Literal["pandas", "polars"] | None) -> An
             continue
         rows = list(yield_rows(run))
         return module.DataFrame(rows) if name == "pandas" else module.DataFrame(rows, infer_schema_length=None)
-    raise UsageError(f"to_frame needs {library or 'pandas or polars'}: pip install {library or 'pandas'}")
+    raise UsageError(
+        f"to_frame needs {library or 'pandas or polars'}: pip install {library or 'pandas'}", code="missing-package"
+    )
 
 
 def save(run: ShownRun, paths: Mapping[str, str | Path]) -> None:
@@ -62,6 +64,6 @@ def save(run: ShownRun, paths: Mapping[str, str | Path]) -> None:
     reports = {report.name.replace("-", "_"): report for report in REPORTS}
     unknown = [name for name in paths if name not in reports]
     if unknown:
-        raise UsageError(f"save: {unknown[0]}: is not a report; allowed: {', '.join(reports)}")
+        raise UsageError(f"save: {unknown[0]}: is not a report; allowed: {', '.join(reports)}", code="unknown-name")
     for name, path in paths.items():
         reports[name].write(Path(path), run)

@@ -226,7 +226,8 @@ def _check_processes(criteria: Iterable[Criterion]) -> None:
         if find_models(criterion.metric):
             raise UsageError(
                 f"jobs: {criterion.name} asks a model, which several processes cannot share; "
-                "leave out jobs, and raise concurrency instead"
+                "leave out jobs, and raise concurrency instead",
+                code="options-conflict",
             )
         check_picklable(criterion, "jobs")
 
@@ -238,7 +239,8 @@ def check_picklable(criterion: Criterion, option: str) -> None:
     except Exception as error:
         raise UsageError(
             f"{option}: {criterion.name} cannot be sent to another process: {describe_error(error)}; "
-            f"define its function at the top of a module, or leave out {option}"
+            f"define its function at the top of a module, or leave out {option}",
+            code="options-conflict",
         ) from error
 
 

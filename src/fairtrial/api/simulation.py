@@ -56,7 +56,8 @@ def with_users(
             ready.append(planned_case)
         elif planned_case.case.scenario is None:
             raise UsageError(
-                f"case {planned_case.name!r} has neither a conversation to hold nor a scenario to simulate"
+                f"case {planned_case.name!r} has neither a conversation to hold nor a scenario to simulate",
+                code="too-little-data",
             )
         elif users is not None:
             signatures["user_simulator"] = signature(users)
@@ -233,7 +234,8 @@ def check_parts(cases: Sequence[PlannedCase], agent: object) -> None:
             if problem:
                 kinds = ", ".join(dict.fromkeys(part.mime_type or "a file" for part in parts))
                 raise UsageError(
-                    f"case {planned_case.name!r}, message {number} holds {kinds}, and cannot be sent: {problem}"
+                    f"case {planned_case.name!r}, message {number} holds {kinds}, and cannot be sent: {problem}",
+                    code="other-content",
                 )
 
 
@@ -241,4 +243,7 @@ def check_reachable(cases: Sequence[PlannedCase], agent: Agent) -> None:
     """Raise UsageError if there is an environment, but the agent's tool calls cannot be intercepted."""
     reason = agent.refuses_environment if isinstance(agent, RefusesEnvironment) else ""
     if reason and any(planned_case.environments is not None for planned_case in cases):
-        raise UsageError(f"a simulated environment (environment_simulation_config) cannot be used here: {reason}")
+        raise UsageError(
+            f"a simulated environment (environment_simulation_config) cannot be used here: {reason}",
+            code="not-supported",
+        )

@@ -140,7 +140,7 @@ def _make_expected(trace: Trace, name: str, tools: Any, reply: str | None) -> Ev
     """Return the case that expects tools of the whole conversation, and a reply at its end."""
     invocations = [Invocation(invocation.user) for invocation in trace.invocations]
     if not invocations:
-        raise UsageError("check: the trace has no invocation")
+        raise UsageError("check: the trace has no invocation", code="too-little-data")
     if reply is not None:
         invocations[-1] = replace(invocations[-1], final_response=Message(reply))
     calls = None if tools is None else tuple(map(_call, tools))

@@ -54,7 +54,8 @@ def plan_waves(
     base = None if against is None else measured(against, store)
     if base is not None and not base.is_finished:
         raise UsageError(
-            f"{spell('against')} {base.info.id}: must be a finished run; continue it with {spell('resume')}"
+            f"{spell('against')} {base.info.id}: must be a finished run; continue it with {spell('resume')}",
+            code="unusable-run",
         )
     for claim in claims:
         if claim.measure == CASE_RATE:

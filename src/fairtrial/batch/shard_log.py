@@ -36,7 +36,8 @@ def cut_to_whole_lines(path: Path, count: int | None = None) -> None:
         if count is not None and lines < count:
             raise UsageError(
                 f"{spell('resume')}: {path}: holds {lines} lines, expected at least "
-                f"{count}; use a new {spell('output')}"
+                f"{count}; use a new {spell('output')}",
+                code="cannot-resume",
             )
         file.truncate(end)
 
@@ -64,13 +65,17 @@ class ShardLog(Generic[Entry]):
         exists = self._path.exists()
         if exists and not resume:
             raise UsageError(
-                f"{self._path.parent}: holds an unfinished run; go on with {spell('resume')}, or give another folder"
+                f"{self._path.parent}: holds an unfinished run; go on with {spell('resume')}, or give another folder",
+                code="cannot-resume",
             )
         if resume and not exists:
-            raise UsageError(f"{self._path.parent}: holds no unfinished run that {spell('resume')} could continue")
+            raise UsageError(
+                f"{self._path.parent}: holds no unfinished run that {spell('resume')} could continue",
+                code="cannot-resume",
+            )
         self._file = self._path.open("ab")
         if try_to_lock(self._file) is False:
-            raise UsageError(f"{self._path.parent}: another process is writing this folder")
+            raise UsageError(f"{self._path.parent}: another process is writing this folder", code="busy")
         if exists:
             cut_to_whole_lines(self._path)
             lines = iter(self._path.read_bytes().splitlines())
@@ -105,7 +110,9 @@ def check_same(earlier: Json, now: Json) -> None:
     """Raise UsageError with each difference between the work that was begun and the work that is asked for."""
     differences = list(_differences(msgspec.to_builtins(now), earlier, ""))
     if differences:
-        raise UsageError("\n".join(f"{spell('resume')}: {difference}" for difference in differences[:20]))
+        raise UsageError(
+            "\n".join(f"{spell('resume')}: {difference}" for difference in differences[:20]), code="cannot-resume"
+        )
 
 
 def _differences(now: Json, earlier: Json, place: str) -> Iterator[str]:

@@ -81,8 +81,6 @@ _FOLDERS = {
 _PATIENCE = 5.0
 """The time in seconds that the process may take to end after its work is done."""
 _PROTECTION = contextlib.ExitStack()
-_INSTALLATION = ("pip install", "_API_KEY")
-"""The words of a refusal that is about the installation and not about the input."""
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The error numbers of a full disk."""
 
@@ -189,11 +187,11 @@ def main(args: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _echo(text: str) -> None:
-    """Print a line to stderr, in the language of the terminal."""
+def _echo(text: str, code: str = "") -> None:
+    """Print a line to stderr, in the language of the terminal, and the code of an error behind it."""
     from fairtrial.cli import console  # help and the version need no console
 
-    console.echo(text, err=True)
+    console.echo(text, err=True, code=code)
 
 
 def _exit_code(args: Sequence[str] | None) -> int:
@@ -207,35 +205,47 @@ def _exit_code(args: Sequence[str] | None) -> int:
         _echo(f"fairtrial: not finished: the agent or a metric raised {visible(describe_error(error))}")
         return exit_codes.FAILED
     except click.ClickException as error:
-        _show(error)
+        from fairtrial.cli import shown_errors  # only a refusal needs it
+
+        message, name = shown_errors.describe_usage(error)
+        _show_usage(error)
+        _refuse(args, f"Error: {message}", name, message)
         return error.exit_code
     except click.Abort:
         _echo("interrupted")
         return exit_codes.INTERRUPTED
     except FairtrialError as error:
-        from fairtrial.text.display import visible
+        from fairtrial.cli import shown_errors
 
-        _echo(f"fairtrial: {visible(str(error))}")
-        if any(word in str(error) for word in _INSTALLATION):
+        message, name = shown_errors.describe(error)
+        _refuse(args, f"fairtrial: {message}", name, message)
+        if shown_errors.concerns_installation(message):
             _echo("`fairtrial doctor` shows packages, keys and the store.")
         return exit_codes.STORE if isinstance(error, StoreError) else exit_codes.USAGE
     except OSError as error:
         if error.filename is None and error.errno not in _DISK_FULL:
             raise
-        from fairtrial.text.display import shorten, visible
+        from fairtrial.cli import shown_errors
 
         # The buffer of stdout may hold the text that the disk refuses. Python would try to write it again at exit.
         sys.stdout = None
-        subject = visible(shorten(str(error.filename or "cannot write"), 200))
-        _echo(f"fairtrial: {subject}: {error.strerror}")
+        message, name = shown_errors.describe(error)
+        _echo(f"fairtrial: {message}", name)
         return exit_codes.USAGE
 
 
-def _show(error: click.ClickException) -> None:
-    """Print what click refuses, with the words of click in the language of the terminal."""
+def _refuse(args: Sequence[str] | None, line: str, code: str, message: str) -> None:
+    """Print why a command refused its input, and the code of the error."""
+    from fairtrial.cli import shown_errors
+
+    _echo(line, code)
+    shown_errors.print_json(sys.argv[1:] if args is None else args, fairtrial, message, code)
+
+
+def _show_usage(error: click.ClickException) -> None:
+    """Print how a command is called, before the message of click."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is not None:
         _echo(context.get_usage())
         if help_option := next((own for own in context.help_option_names if own.startswith("--")), ""):
             _echo(f"Try '{context.command_path} {help_option}' for help.\n")
-    _echo(f"Error: {error.format_message()}")

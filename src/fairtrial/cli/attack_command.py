@@ -129,7 +129,7 @@ def attack(
     if not arguments["paths"] or not arguments["agent"]:
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
     if common.store == "none":
-        raise UsageError("an attack needs the store of the unattacked run, got --store none")
+        raise UsageError("an attack needs the store of the unattacked run, got --store none", code="missing-option")
     files = read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
     judges = make_judges(options, earlier.config.get("judge") or {} if earlier else None)
     option_names = ("only", "lenient", "allow_code", "thresholds")
@@ -196,9 +196,13 @@ def _plan_attacks(
 
 def _run_to_adapt(common: Common, adapt_run: str | None, attacker: str | None) -> api.Run | None:
     if attacker is None and adapt_run is not None:
-        raise UsageError("--adapt RUN needs --attacker MODEL, which writes its failed attacks again")
+        raise UsageError(
+            "--adapt RUN needs --attacker MODEL, which writes its failed attacks again", code="missing-option"
+        )
     if attacker is not None and adapt_run is None:
-        raise UsageError("--attacker MODEL needs --adapt RUN, whose failed attacks it writes again")
+        raise UsageError(
+            "--attacker MODEL needs --adapt RUN, whose failed attacks it writes again", code="missing-option"
+        )
     return None if adapt_run is None else api.reread(common.store, adapt_run)
 
 

@@ -11,7 +11,7 @@ from fairtrial import api
 from fairtrial.cli import exit_codes
 from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
-from fairtrial.cli.options import flags
+from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.project_flags import project_keys, project_options, unreadable_project
 from fairtrial.cli.options.query_flags import query_options
 from fairtrial.cli.outputs.output_files import FileToWrite, refuse_overwriting
@@ -29,6 +29,7 @@ _WIDEST_PLACE, _WIDEST_TEXT = 60, 60
 @click.option("--save-map", metavar="FILE", type=FileToWrite(), help="Write the map of a table, or --map, to a file.")
 @click.option("--explain", is_flag=True, help="Say of each leaf of a JSON FILE how it is read.")
 @click.option("--html", "html_file", metavar="FILE", type=FileToWrite(), help="Write what --explain says as a page.")
+@trust_flags.json_file
 @project_options
 @query_options("file")
 def check(
@@ -38,6 +39,7 @@ def check(
     save_map: Path | None,
     explain: bool,
     html_file: Path | None,
+    json_file: Path | None,
 ) -> int:
     """Name the format of each file, the number of its cases, and every problem in it.
 
@@ -51,6 +53,7 @@ def check(
     fairtrial check questions.csv --map input=question,expected=answer
     fairtrial check questions.csv --save-map map.toml
     fairtrial check trace.json --explain --html trace.html
+    fairtrial check evals/ --json -
     fairtrial check --sql "SELECT * FROM otel_traces LIMIT 100" --from clickhouse://localhost/otel
     """  # noqa: D301
     outputs = {"--save-map": save_map, "--html": html_file}
@@ -61,7 +64,8 @@ def check(
     explanations: list[api.Explanation] = []
     for checked in _checks(file, lenient=lenient, columns=columns):
         checks.append(checked)
-        _echo_check(checked)
+        if not trust_flags.is_stdout(json_file):
+            _echo_check(checked)
         if explain or html_file is not None:
             explanations += _explain(checked, columns, lenient=lenient, in_terminal=explain)
     if html_file is not None:
@@ -69,7 +73,18 @@ def check(
         html_file.write_text(page, encoding="utf-8", errors="backslashreplace")
     if save_map is not None:
         _save_map(save_map, [checked.columns for checked in checks if checked.columns])
+    trust_flags.write(_document(checks), json_file)
     return exit_codes.USAGE if any(checked.problems for checked in checks) else exit_codes.OK
+
+
+def _document(checks: Sequence[api.Checked]) -> api.CheckedFiles:
+    files = tuple(
+        api.CheckedFile(
+            own.path, own.content, not own.problems, own.problems, own.warnings, own.notes, dict(own.columns)
+        )
+        for own in checks
+    )
+    return api.CheckedFiles(all(file.is_usable for file in files), files)
 
 
 def _echo_check(checked: api.Checked) -> None:
@@ -102,7 +117,7 @@ def _save_map(path: Path, maps: Sequence[Mapping[str, str]]) -> None:
     """Write the map that the files share. Raises UsageError if there is none."""
     if not maps or any(columns != maps[0] for columns in maps):
         problem = "the files have different maps; give one FILE" if maps else "no file is a table, or read with --map"
-        raise UsageError(f"--save-map: {problem}")
+        raise UsageError(f"--save-map: {problem}", code="options-conflict")
     api.save_map(path, maps[0])
     echo(f"{path}: the map, for --map {path}")
 

@@ -26,11 +26,14 @@ _SOURCES: dict[str, str] = {}
 """The sources of temporary files, by the paths of the files."""
 
 
-def echo(text: str, *, err: bool = False) -> None:
-    """Print a line of this package in the language of the terminal. Names and values in it stay as they are."""
+def echo(text: str, *, err: bool = False, code: str = "") -> None:
+    """Print a line of this package in the language of the terminal. Names and values in it stay as they are.
+
+    The code of an error follows in brackets. It is the same in every language.
+    """
     from fairtrial.text.translated_lines import say_sentence
 
-    click.echo(say_sentence(name_sources(text)), err=err)
+    click.echo(say_sentence(name_sources(text)) + (f" [{code}]" if code else ""), err=err)
 
 
 def add_source(path: str, source: str) -> None:

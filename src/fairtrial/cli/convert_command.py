@@ -57,13 +57,15 @@ def convert(
     files = {output: converted.content, **{output.parent / name: own for name, own in converted.files.items()}}
     for path in list(files)[1:]:
         if path.exists():
-            raise UsageError(f"--output: {path} exists, and would be overwritten")
+            raise UsageError(f"--output: {path} exists, and would be overwritten", code="would-overwrite")
     try:
         for path, content in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content + b"\n")
     except OSError as error:
-        raise UsageError(f"--output: cannot write {output}: {error.strerror or error}") from None
+        raise UsageError(
+            f"--output: cannot write {output}: {error.strerror or error}", code="unwritable-file"
+        ) from None
     for warning in converted.warnings:
         echo(f"warning: {visible_line(warning)}", err=True)
     for note in converted.notes:

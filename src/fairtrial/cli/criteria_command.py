@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +13,7 @@ from fairtrial import api
 from fairtrial.api import CATALOG, QUESTIONS, RECIPES, CatalogEntry, Option, find_entry, threshold_option
 from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
-from fairtrial.cli.options import flags
+from fairtrial.cli.options import flags, trust_flags
 from fairtrial.text.display import count
 
 if TYPE_CHECKING:
@@ -30,26 +31,37 @@ if TYPE_CHECKING:
     help="Print a config with rules that all passing conversations keep, and that failing ones break: of a file, a "
     "folder, or a run in the store. Repeatable.",
 )
+@trust_flags.json_file
 @flags.add_store_option
-def criteria(name: str | None, situation: str | None, sources: tuple[str, ...], store: str) -> None:
+def criteria(
+    name: str | None, situation: str | None, sources: tuple[str, ...], json_file: Path | None, store: str
+) -> None:
     """Show the criteria, explain one, or print a config for a situation.
 
     \b
     fairtrial criteria
     fairtrial criteria tool_trajectory_avg_score
+    fairtrial criteria safety_v1 --json -
     fairtrial criteria --for ci > test_config.json
     fairtrial criteria --from 20260102 > rules.json
     """  # noqa: D301
     if sum(map(bool, (name, situation, sources))) > 1:
         raise click.UsageError("takes a NAME, --for or --from, and only one of them")
+    if json_file is not None and (situation or sources):
+        raise click.UsageError("--json lists criteria; --for and --from print a config, which is JSON already")
     if sources:
         _propose(sources, store)
         return
     if situation:
         sample = {"criteria": {criterion: CATALOG[criterion].sample for criterion in RECIPES[situation]}}
         click.echo(json.dumps(sample, indent=2, ensure_ascii=False))
-    elif name:
-        _explain(find_entry(name))
+        return
+    entries = [find_entry(name)] if name else list(CATALOG.values())
+    trust_flags.write(api.list_criteria(entries), json_file)
+    if trust_flags.is_stdout(json_file):
+        return
+    if name:
+        _explain(entries[0])
     else:
         _overview()
 

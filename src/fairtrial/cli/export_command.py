@@ -52,12 +52,14 @@ def export(
     """  # noqa: D301
     if form == "agent-skills":
         if output == "-" or redacted is not None:
-            raise UsageError("--as agent-skills needs a folder, --output FOLDER, and takes no --redact")
+            raise UsageError(
+                "--as agent-skills needs a folder, --output FOLDER, and takes no --redact", code="options-conflict"
+            )
         files = api.write_benchmark(api.reread(store, run), Path(output))
         echo(visible_line(f"wrote {len(files)} files into {output}"))
         return
     if Path(output).is_dir():
-        raise UsageError(f"--output: {output} is a folder")
+        raise UsageError(f"--output: {output} is a folder", code="unwritable-file")
 
     def warn(note: str) -> None:
         echo(f"warning: {note}", err=True)

@@ -100,12 +100,16 @@ def failures(
     from fairtrial.cli.console import console
 
     if against is not None and (mode is not None or html_file is not None):
-        raise UsageError("--against compares all modes of two runs; leave out --mode and --html")
+        raise UsageError(
+            "--against compares all modes of two runs; leave out --mode and --html", code="options-conflict"
+        )
     if mode is None and (criterion_file is not None or cases_file is not None):
-        raise UsageError("--to-criterion and --to-cases are about one mode; it needs --mode")
+        raise UsageError("--to-criterion and --to-cases are about one mode; it needs --mode", code="missing-option")
     is_folder = api.is_folder_of_results(run)
     if is_folder and notes_file is not None:
-        raise UsageError(f"{run}: the notes of people are in the store; give the id of the run for --notes")
+        raise UsageError(
+            f"{run}: the notes of people are in the store; give the id of the run for --notes", code="unusable-run"
+        )
     own = run if is_folder else api.find_run(run, store)
     modes = api.failures(own, largest_distance=largest_distance)
     if judge:

@@ -122,7 +122,9 @@ def label(
 
     place.check_installed()
     if is_failures and (criterion or by != "random" or part is not None):
-        raise UsageError("--failures labels whole attempts; leave out --criterion, --by and --part")
+        raise UsageError(
+            "--failures labels whole attempts; leave out --criterion, --by and --part", code="options-conflict"
+        )
     request = api.QueueRequest(
         criterion,
         "failures" if is_failures else by,  # type: ignore[arg-type]

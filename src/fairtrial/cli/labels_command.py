@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
-from fairtrial.cli.options import flags
+from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.outputs.output_files import FileToWrite
 from fairtrial.text.display import count, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.api import Run
 
 
 @command()
@@ -42,6 +46,7 @@ from fairtrial.text.display import count, visible_line
     help="Write the repaired eval set of the run: with better references, and with what attempts did that "
     "are no failure.",
 )
+@trust_flags.json_file
 @flags.add_store_option
 def labels(
     run: str,
@@ -53,6 +58,7 @@ def labels(
     ignore_unknown: bool,
     output: Path | None,
     references: Path | None,
+    json_file: Path | None,
     store: str,
 ) -> None:
     """List the labels that people gave to a run, and how far these people agree.
@@ -76,17 +82,7 @@ def labels(
         if unknown:
             echo(f"rows left out because they are not of this run: {unknown}", err=True)
     if source is not None:
-        pairs = dict(name.partition("=")[::2] for name in names)
-        if not all(pairs.values()):
-            raise click.BadParameter("must be NAME=CRITERION", param_hint="--criterion")
-        report = api.pull_labels(stored_run, source, url=url, project=project, names=pairs)
-        echo(f"labels added from {source}: {report.added}", err=True)
-        if report.unknown_names:
-            listed = visible_line(", ".join(report.unknown_names))
-            echo(
-                f"scores left out because they name no criterion of this run, or no value of its range: {listed}",
-                err=True,
-            )
+        _pull(stored_run, source, url, project, names)
     if references is not None:
         changes = api.write_references(stored_run, references)
         echo(f"wrote {references} with {count(changes.replaced, 'better reference')}")
@@ -99,8 +95,28 @@ def labels(
         api.label_file(rows, output)
         echo(f"wrote {count(len(rows), 'label')} to {output}")
         return
+    trust_flags.write(api.list_labels(stored_run.info.id, api.labels_as_rows(stored_run)), json_file)
+    if trust_flags.is_stdout(json_file):
+        return
     with reader_may_leave():
         if stored_run.labels:
             console().print(api.label_report(stored_run))
         else:
             echo(f"run {stored_run.info.id} has no labels; `fairtrial label {stored_run.info.id}` asks for them")
+
+
+def _pull(run: Run, source: str, url: str, project: str, names: tuple[str, ...]) -> None:
+    """Add the labels that a service holds, and name the scores that are left out."""
+    from fairtrial import api
+
+    pairs = dict(name.partition("=")[::2] for name in names)
+    if not all(pairs.values()):
+        raise click.BadParameter("must be NAME=CRITERION", param_hint="--criterion")
+    report = api.pull_labels(run, source, url=url, project=project, names=pairs)
+    echo(f"labels added from {source}: {report.added}", err=True)
+    if report.unknown_names:
+        listed = visible_line(", ".join(report.unknown_names))
+        echo(
+            f"scores left out because they name no criterion of this run, or no value of its range: {listed}",
+            err=True,
+        )

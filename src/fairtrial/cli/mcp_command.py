@@ -123,7 +123,7 @@ def _server_class() -> Any:
         except ModuleNotFoundError:
             from mcp.server.fastmcp import FastMCP as MCPServer
     except ModuleNotFoundError:
-        raise UsageError(lacks_extra("fairtrial mcp", "mcp")) from None
+        raise UsageError(lacks_extra("fairtrial mcp", "mcp"), code="missing-package") from None
     return MCPServer
 
 

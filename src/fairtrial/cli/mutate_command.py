@@ -142,7 +142,9 @@ def mutate(
     judges = make_judges(judge, earlier.config.get("judge") or {} if earlier else None)
     url = None if store == "none" else store
     if url is None and (arguments["from_run"] or judge["reuse"]):
-        raise UsageError("--from-run and --reuse need the store of the earlier run, got --store none")
+        raise UsageError(
+            "--from-run and --reuse need the store of the earlier run, got --store none", code="options-conflict"
+        )
     plan = _plan(arguments, config_file, judges, concurrency, url)
     if earlier:
         plan = api.resume_mutation(plan, earlier)
@@ -198,24 +200,30 @@ def _plan(
     )
     if paths and api.is_skill_run(paths, agent):
         raise UsageError(
-            f"{paths[0]}: is a skill; leave its parts out: fairtrial run SKILL --agent {agent} --drop sections"
+            f"{paths[0]}: is a skill; leave its parts out: fairtrial run SKILL --agent {agent} --drop sections",
+            code="options-conflict",
         )
     if agent is not None:
         if arguments["from_run"] is not None or arguments["languages"] or not paths:
-            raise UsageError("--agent needs at least one EVALSET, and takes neither --from-run nor --language")
+            raise UsageError(
+                "--agent needs at least one EVALSET, and takes neither --from-run nor --language",
+                code="options-conflict",
+            )
         return api.plan_degradation(paths, agent, config, options, reading, run)
     if arguments["reply_timeout"] is not None:
-        raise UsageError("--reply-timeout limits an agent, and needs --agent TARGET")
+        raise UsageError("--reply-timeout limits an agent, and needs --agent TARGET", code="missing-option")
     if arguments["holding"]:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in arguments["holding"])
-        raise UsageError(f"{names}: is about an agent, and needs --agent TARGET")
+        raise UsageError(f"{names}: is about an agent, and needs --agent TARGET", code="options-conflict")
     return api.plan_mutation(paths or None, config, options, reading, run)
 
 
 def _refuse_inputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
     for output in outputs:
         if output != _STDOUT and output.resolve() in {path.resolve() for path in inputs}:
-            raise UsageError(f"{output}: is read by the run, and would be overwritten; choose another file")
+            raise UsageError(
+                f"{output}: is read by the run, and would be overwritten; choose another file", code="would-overwrite"
+            )
 
 
 def _exit_code(report: MutationReport, fail_under: float | None, max_false_alarms: float | None) -> int:

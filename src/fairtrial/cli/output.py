@@ -257,7 +257,7 @@ def run_and_report(
 
     url = None if store == "none" else store
     if url is None and reuse is not None:
-        raise UsageError("--reuse needs the store of the earlier run, got --store none")
+        raise UsageError("--reuse needs the store of the earlier run, got --store none", code="missing-option")
     cassette = plan.judges.models.cassette
     inputs = [
         *collect_inputs(plan.info.config),
@@ -313,7 +313,7 @@ def report_run(run: api.Run, url: str | None, output: Output) -> int:
         if output.github:
             write_annotations(stream, run)
     if problems:
-        raise UsageError("\n".join(problems))
+        raise UsageError("\n".join(problems), code="unwritable-file")
     if output.push is not None:
         push_run(run, output.push, yes=output.yes)
     if url is not None and (address := os.environ.get(WATCH_URL)):

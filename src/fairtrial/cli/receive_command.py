@@ -139,11 +139,12 @@ def receive(
         from fairtrial.view.receiver import ReceiverApp
         from fairtrial.view.server_thread import serve
     except ImportError as error:
-        raise UsageError(f"{lacks_extra('receive', 'serve')} ({error})") from None
+        raise UsageError(f"{lacks_extra('receive', 'serve')} ({error})", code="missing-package") from None
 
     if listen[0] not in _LOOPBACK and not token:
         raise UsageError(
-            f"--listen: {listen[0]} can be reached by other machines; set FAIRTRIAL_RECEIVE_TOKEN to a secret"
+            f"--listen: {listen[0]} can be reached by other machines; set FAIRTRIAL_RECEIVE_TOKEN to a secret",
+            code="missing-key",
         )
     read_environment(config=config, paths=against)
     plan = api.plan_receive(

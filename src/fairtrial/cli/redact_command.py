@@ -64,7 +64,9 @@ def redact(
 
     if measure:
         if check or in_place or output is not None:
-            raise UsageError("--measure writes nothing; leave out --check, --in-place and --output")
+            raise UsageError(
+                "--measure writes nothing; leave out --check, --in-place and --output", code="options-conflict"
+            )
         return _measure(files, people=people, emails=emails)
     places = _Places(is_printing=check)
     try:
@@ -76,7 +78,7 @@ def redact(
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise UsageError(f"{error.filename or 'file'}: {error.strerror or error}") from error
+        raise UsageError(f"{error.filename or 'file'}: {error.strerror or error}", code="unreadable-file") from error
     if places.hidden_count:
         echo(f"… and {places.hidden_count:,} more")
     _print_counts(report, files)

@@ -123,7 +123,9 @@ def run(
         arguments = read_arguments(earlier, arguments)
         if not evalset and "-" in arguments["paths"]:
             problem = "the eval set came from standard input, and is not stored; give it again"
-            raise UsageError(f"--resume {earlier.id}: {problem}: fairtrial run - --resume {earlier.id} < FILE")
+            raise UsageError(
+                f"--resume {earlier.id}: {problem}: fairtrial run - --resume {earlier.id} < FILE", code="cannot-resume"
+            )
     else:
         arguments |= {"only": list(common.only), "thresholds": common.thresholds}
         arguments |= {"lenient": common.lenient, "columns": columns or None, "allow_code": common.allow_code}
@@ -187,7 +189,8 @@ def _plan(
     if skill != api.SkillOptions():
         options_of_skills = "--versus, --trigger, --description, --drop, --credentials and --sandbox"
         raise UsageError(
-            f"{options_of_skills} need a folder with SKILL.md, and claude, codex, gemini, opencode or harness:FILE"
+            f"{options_of_skills} need a folder with SKILL.md, and claude, codex, gemini, opencode or harness:FILE",
+            code="options-conflict",
         )
     return api.plan_run(paths, agent, config, reading, running)
 

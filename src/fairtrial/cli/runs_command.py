@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import BinaryIO
 
 import click
@@ -12,7 +13,7 @@ import click
 from fairtrial.cli import completion
 from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import HeadedGroup
-from fairtrial.cli.options import flags
+from fairtrial.cli.options import flags, trust_flags
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 
@@ -41,6 +42,7 @@ _VERDICTS = ("passed", "failed", "unscored", "informational", "unfinished")
 @click.option("--name", metavar="TEXT", help="Only runs with this name. * and ? are wildcards.")
 @click.option("--tag", "tags", multiple=True, metavar="TEXT", help="Only runs with this tag. Repeatable.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the ids only, one a line.")
+@trust_flags.json_file
 @flags.add_store_option
 @click.pass_context
 def runs(
@@ -55,6 +57,7 @@ def runs(
     name: str | None,
     tags: tuple[str, ...],
     quiet: bool,
+    json_file: Path | None,
     store: str,
 ) -> None:
     """List the runs in the store, the newest first.
@@ -64,6 +67,7 @@ def runs(
     fairtrial runs --limit 10 --verdict failed --verdict unscored
     fairtrial runs --agent 'shop.*' --eval-set 'evals/*' --since 2026-01-02
     fairtrial show $(fairtrial runs --limit 1 --quiet)
+    fairtrial runs --limit 1 --json -
     fairtrial runs --store postgresql+pg8000://localhost/fairtrial
     """  # noqa: D301
     if ctx.invoked_subcommand is not None:
@@ -80,6 +84,9 @@ def runs(
         tags,
     )
     runs_that_fit = api.runs(store, run_filter, limit=limit)
+    trust_flags.write(api.list_runs(runs_that_fit), json_file)
+    if trust_flags.is_stdout(json_file):
+        return
     if quiet:
         for run in runs_that_fit:
             click.echo(run.id)

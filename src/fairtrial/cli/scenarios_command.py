@@ -48,7 +48,7 @@ def scenarios(agent: str, count: int, instruction: str, model: str, output: Path
                 agent, count=count, instruction=instruction, model=model, models=find_models(calls)
             )
     except CaseError as error:
-        raise UsageError(f"{model}: {error}") from None
+        raise UsageError(f"{model}: {error}", code="unusable-model") from None
     text = json.dumps(api.scenarios_file(new_scenarios), ensure_ascii=False, indent=2)
     if output is None:
         click.echo(text)
@@ -56,7 +56,7 @@ def scenarios(agent: str, count: int, instruction: str, model: str, output: Path
         try:
             output.write_text(f"{text}\n", encoding="utf-8")
         except OSError as error:
-            raise UsageError(f"{output}: {error.strerror}") from None
+            raise UsageError(f"{output}: {error.strerror}", code="unwritable-file") from None
     if len(new_scenarios) < count:
         echo(f"{len(new_scenarios)} of {count}: the model repeated itself", err=True)
     return exit_codes.OK if len(new_scenarios) == count else exit_codes.FAILED

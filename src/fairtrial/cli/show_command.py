@@ -86,16 +86,19 @@ def show(
     reports = reports.redacted(redact)
     _check_by(by, is_alone=case is None and not everything and not quiet and not reports.paths)
     if ballots and case is None:
-        raise UsageError("--ballots shows the votes on one case, so it needs CASE")
+        raise UsageError("--ballots shows the votes on one case, so it needs CASE", code="missing-option")
     stored_run = api.reread(store, run)
     attempt_filter = api.AttemptFilter(failed, criterion, case_pattern, sort, page or 1)
     is_filtered = page is not None or attempt_filter != api.AttemptFilter()
     if is_filtered and (case is not None or everything or reports.paths):
         options = "--failed, --criterion, --case, --sort and --page"
-        raise UsageError(f"{options} list attempts of RUN; leave out CASE, --all and files")
+        raise UsageError(f"{options} list attempts of RUN; leave out CASE, --all and files", code="options-conflict")
     show_again = flags.show_command(stored_run.info.id, store)
     if quiet and (case is not None or everything or is_filtered or verbose):
-        raise UsageError("--quiet prints the verdict of RUN only; leave out CASE, --all, --verbose and filters")
+        raise UsageError(
+            "--quiet prints the verdict of RUN only; leave out CASE, --all, --verbose and filters",
+            code="options-conflict",
+        )
     if stored_run.info.kind == "mutate" and case is None:
         _show_mutation(stored_run.info.id, reports, store, quiet=quiet)
     elif reports.paths:
@@ -105,7 +108,7 @@ def show(
         _print_short(terminal, stored_run, quiet=quiet, verbose=verbose, full=full, show=show_again)
     elif case is not None:
         if not api.print_cases(console(), stored_run, case, whole_ballots=ballots, full=full):
-            raise UsageError(f"run {stored_run.info.id} has no case {case!r}")
+            raise UsageError(f"run {stored_run.info.id} has no case {case!r}", code="unknown-name")
     elif is_filtered:
         api.print_selection(console(), stored_run, stored_run.select(attempt_filter), full=full, show=show_again)
     elif everything:
@@ -116,7 +119,7 @@ def show(
 
 def _check_by(by: str | None, *, is_alone: bool) -> None:
     if by is not None and not is_alone:
-        raise UsageError("--by divides the cases of RUN; leave out CASE, --all and files")
+        raise UsageError("--by divides the cases of RUN; leave out CASE, --all and files", code="options-conflict")
 
 
 def _print_short(
@@ -139,14 +142,14 @@ def _print_short(
 def _write_files(reports: ReportFiles, run: Run, case: str | None, store: str) -> None:
     if case is not None:
         options = ", ".join(report.option for report in api.REPORTS)
-        raise UsageError(f"{options} write a whole run, got the case {case!r} too")
+        raise UsageError(f"{options} write a whole run, got the case {case!r} too", code="options-conflict")
     reports.refuse_inputs([*collect_inputs(run.info.config), *store_file(store)])
     reports.check_store(store)
     choices = reports.options(run, store, flags.show_command(run.info.id, store))
     problems = reports.write(run, choices)
     reports.print(run, choices)
     if problems:
-        raise UsageError("\n".join(problems))
+        raise UsageError("\n".join(problems), code="unwritable-file")
 
 
 def _print_all(run: Run, *, verbose: bool, full: bool) -> None:

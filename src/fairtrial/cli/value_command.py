@@ -111,7 +111,7 @@ def value(files: tuple[str, ...], **options: Any) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise UsageError(f"{error.filename or 'file'}: {error.strerror or error}") from error
+        raise UsageError(f"{error.filename or 'file'}: {error.strerror or error}", code="unwritable-file") from error
     except KeyboardInterrupt:
         echo("\ninterrupted; continue an --output with --resume", err=True)
         return exit_codes.INTERRUPTED

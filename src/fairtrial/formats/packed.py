@@ -32,6 +32,8 @@ _GZIP = 16 + zlib.MAX_WBITS
 class BombError(FormatError):
     """Raised for packed data that is very much larger when it is unpacked."""
 
+    code = "too-large"
+
 
 def packing_at(head: bytes) -> str:
     """Return how a file that begins with these bytes is packed: an empty text, gzip or zstd."""

@@ -90,7 +90,9 @@ class Address:
         if own_variable is None and not self._needs_key:
             return NO_KEY
         names = (own_variable,) if own_variable is not None else self.known.keys
-        raise UnusableModelError(f"model {self.provider}/{self.model}: no key; set {' or '.join(names)}")
+        raise UnusableModelError(
+            f"model {self.provider}/{self.model}: no key; set {' or '.join(names)}", code="missing-key"
+        )
 
     @property
     def _needs_key(self) -> bool:
@@ -178,5 +180,6 @@ def _refuse_name(name: str) -> NoReturn:
     shown = [*(f"{known}/" for known in sorted(PROVIDERS)), *FAMILIES]
     raise ConfigError(
         f"model {name!r} names no provider; begin it with one of {', '.join(shown)}, or give base_url"
-        f"{nearest(name.partition('/')[0] + '/', names)}"
+        f"{nearest(name.partition('/')[0] + '/', names)}",
+        code="unusable-model",
     )

@@ -64,7 +64,7 @@ class BatchBook:
         self._lock = self.path.with_name(f"{self.path.name}.lock").open("ab")
         if try_to_lock(self._lock) is False:
             self._lock.close()
-            raise UsageError(f"{self.path}: another run waits for these batches")
+            raise UsageError(f"{self.path}: another run waits for these batches", code="busy")
         self._database = sqlite3.connect(self.path, isolation_level=None)
         self._database.executescript(f"PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; {_TABLES}")
 

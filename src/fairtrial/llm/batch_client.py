@@ -82,7 +82,9 @@ class BatchClient:
                 response = await self._send(method, path, query, body, kind)
             except Exception as error:  # noqa: BLE001  (any exception of a connection means that there is no response)
                 if is_last:
-                    raise UsageError(self.clean(f"{self.base}{path}: {type(error).__name__}: {error}")) from None
+                    raise UsageError(
+                        self.clean(f"{self.base}{path}: {type(error).__name__}: {error}"), code="unusable-model"
+                    ) from None
                 await _wait(attempt, None)
                 continue
             if response.status_code not in _TRANSIENT or is_last:
@@ -105,7 +107,7 @@ class BatchClient:
 
     def _ensure_valid(self, response: httpx2.Response) -> httpx2.Response:
         if response.status_code >= 400:
-            raise UsageError(self._describe(response))
+            raise UsageError(self._describe(response), code="unusable-model")
         return response
 
     def _describe(self, response: httpx2.Response) -> str:
@@ -119,7 +121,7 @@ def _json(response: httpx2.Response, path: str) -> Any:
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        raise UsageError(f"the batch interface: {path}: the response is not a JSON object")
+        raise UsageError(f"the batch interface: {path}: the response is not a JSON object", code="unusable-model")
     return document
 
 

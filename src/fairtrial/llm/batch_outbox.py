@@ -167,7 +167,8 @@ class BatchOutbox:
             identifier = await service.submit(batch.tag, self.book.entries(batch))
         except LostBatchError as error:
             raise UsageError(
-                f"a batch of {batch.number} questions may be lost on its way: {error}; {spell('resume')} looks for it"
+                f"a batch of {batch.number} questions may be lost on its way: {error}; {spell('resume')} looks for it",
+                code="cannot-resume",
             ) from None
         except UsageError:
             self.book.release_batch(batch)
@@ -193,7 +194,8 @@ class BatchOutbox:
             raise UsageError(
                 f"batch {batch.id} was cancelled at its provider; its replies so far are kept, "
                 f"and {spell('resume')} asks the "
-                "other questions in a new batch"
+                "other questions in a new batch",
+                code="cannot-resume",
             )
         return None
 
@@ -207,7 +209,9 @@ class BatchOutbox:
             self.note(f"batch {batch.id} has to wait until another has finished: {text}")
             return
         self.book.release_batch(batch)
-        raise UsageError(f"batch {batch.id} was refused: {text}; {spell('resume')} submits its questions again")
+        raise UsageError(
+            f"batch {batch.id} was refused: {text}; {spell('resume')} submits its questions again", code="cannot-resume"
+        )
 
     async def _keep_results(self, batch: OpenBatch) -> bool:
         """Keep a finished batch's replies. Return whether it held any request of ours."""

@@ -40,6 +40,8 @@ class CassetteEntry(Record, frozen=True, omit_defaults=True):
 class MissingEntryError(UsageError):
     """A replayed cassette lacks a call."""
 
+    code = "missing-entry"
+
 
 @dataclass
 class CassetteWriter:
@@ -60,7 +62,7 @@ class CassetteWriter:
         self._file = self.path.open("ab")
         if try_to_lock(self._file) is False:
             self._file.close()
-            raise UsageError(f"{self.path}: another run is recording this cassette; choose another file")
+            raise UsageError(f"{self.path}: another run is recording this cassette; choose another file", code="busy")
         if not self._file.tell():
             self._write(CassetteHead(fairtrial_cassette=1))
 

@@ -84,11 +84,14 @@ def _sign_in(at: Address) -> dict[str, Any]:
     except DefaultCredentialsError:
         raise UnusableModelError(
             f"model {at.provider}/{at.model}: no credentials of Google Cloud; run 'gcloud auth application-default "
-            "login', or set GOOGLE_APPLICATION_CREDENTIALS"
+            "login', or set GOOGLE_APPLICATION_CREDENTIALS",
+            code="missing-key",
         ) from None
     project = os.environ.get("GOOGLE_CLOUD_PROJECT") or project
     if not project:
-        raise UnusableModelError(f"model {at.provider}/{at.model}: no project; set GOOGLE_CLOUD_PROJECT")
+        raise UnusableModelError(
+            f"model {at.provider}/{at.model}: no project; set GOOGLE_CLOUD_PROJECT", code="missing-key"
+        )
     location = os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"
     return {"credentials": credentials, "project": project, "location": location}
 
@@ -146,7 +149,9 @@ def _open_converse(at: Address) -> OpenModel:
     where = f"model {at.provider}/{at.model}"
     session = boto3.Session()
     if not os.environ.get("AWS_BEARER_TOKEN_BEDROCK") and session.get_credentials() is None:
-        raise UnusableModelError(f"{where}: no credentials of AWS; set AWS_BEARER_TOKEN_BEDROCK, or sign in with aws")
+        raise UnusableModelError(
+            f"{where}: no credentials of AWS; set AWS_BEARER_TOKEN_BEDROCK, or sign in with aws", code="missing-key"
+        )
     limits = Config(
         retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=SECONDS, max_pool_connections=100
     )

@@ -22,6 +22,8 @@ DEFAULT_MODEL = "gemini-2.5-flash"
 class CallError(CaseError):
     """A call got no reply, and a second attempt would not help."""
 
+    code = "call-failed"
+
 
 class UnsentError(CallError):
     """A call was not made, for example because the budget is used up."""
@@ -50,6 +52,8 @@ class DeferredCallError(Exception):
 class UnusableModelError(UsageError):
     """No call of this model can succeed, for example because its key is missing."""
 
+    code = "unusable-model"
+
 
 @dataclass(frozen=True)
 class NamedModel:
@@ -71,7 +75,10 @@ class NamedModel:
     async def __call__(self, prompt: Prompt) -> Reply:
         """Pass the prompt on."""
         if self.model is None:
-            raise UsageError(f"model {self.name!r} is not connected; `evaluate` and `score` connect it for their run")
+            raise UsageError(
+                f"model {self.name!r} is not connected; `evaluate` and `score` connect it for their run",
+                code="unusable-model",
+            )
         return await self.model(prompt)
 
     @property

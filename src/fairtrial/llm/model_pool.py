@@ -198,7 +198,9 @@ class ModelPool:
             replies = (key for key, entry in self._entries.items() if entry.reply is not None)
             self._recorder = CassetteWriter(path, only_adds=self._adds, recorded_keys=replies)
         except OSError as problem:
-            raise UsageError(f"{spell('cassette')} {path}: {problem.strerror or problem}") from None
+            raise UsageError(
+                f"{spell('cassette')} {path}: {problem.strerror or problem}", code="unreadable-file"
+            ) from None
         self._stack.callback(self._recorder.close)
 
     def connected(self, model: NamedModel) -> NamedModel:

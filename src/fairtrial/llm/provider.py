@@ -242,7 +242,9 @@ class Provider:
             async with asyncio.timeout(CHECK_SECONDS):
                 await self._look_up()
         except TimeoutError:
-            raise UnusableModelError(f"{self._where()}: no answer within {CHECK_SECONDS:g} s") from None
+            raise UnusableModelError(
+                f"{self._where()}: no answer within {CHECK_SECONDS:g} s", code="no-answer"
+            ) from None
 
     async def _look_up(self) -> None:
         models, name = self._library.models, self.address.model
@@ -253,9 +255,13 @@ class Provider:
         except Exception as error:  # noqa: BLE001 - each SDK has its own errors, but all have a status
             status = getattr(error, "status_code", None) or getattr(error, "code", None)
             if not isinstance(status, int):
-                raise UnusableModelError(self.clean(f"{self._where()}: no answer ({error})")) from None
+                raise UnusableModelError(
+                    self.clean(f"{self._where()}: no answer ({error})"), code="no-answer"
+                ) from None
             if status in {401, 403} or "API key" in str(error):
-                raise UnusableModelError(self.clean(f"{self._where()}: the key was refused ({error})")) from None
+                raise UnusableModelError(
+                    self.clean(f"{self._where()}: the key was refused ({error})"), code="no-answer"
+                ) from None
             if status == 404:
                 await self._look_through(models)
 
@@ -268,7 +274,8 @@ class Provider:
         if models_there and self.address.model not in models_there:
             raise UnusableModelError(
                 f"{self._where()}: there is no such model (it has {', '.join(sorted(models_there)[:20])})"
-                f"{nearest(self.address.model, models_there)}"
+                f"{nearest(self.address.model, models_there)}",
+                code="unknown-name",
             )
 
     def _where(self) -> str:

@@ -125,7 +125,7 @@ class CallConnection:
             await self.writer.drain()
             return await future
         except ConnectionError as error:
-            raise UsageError(f"the process that calls the models is gone: {error}") from error
+            raise UsageError(f"the process that calls the models is gone: {error}", code="unusable-model") from error
         finally:
             del self._waiting[request.id]
 

@@ -105,7 +105,9 @@ class Vertex:
                     await self._coherence(client)
                 await client.aio.evals.evaluate_instances(metric_config=_PROBE)
         except TimeoutError:
-            raise UnusableModelError(f"{self._where()}: no answer within {CHECK_SECONDS:g} s") from None
+            raise UnusableModelError(
+                f"{self._where()}: no answer within {CHECK_SECONDS:g} s", code="no-answer"
+            ) from None
         except Exception as error:  # noqa: BLE001 - three libraries with different errors are involved
             if getattr(error, "code", None) not in TRANSIENT:
                 raise UnusableModelError(f"{self._where()}: {self._describe(error)}") from None

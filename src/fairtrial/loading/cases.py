@@ -64,7 +64,7 @@ def select_cases(cases: list[PlannedCase], sets: Sequence[LoadedSet], only: Sequ
     Raises UsageError if there are no cases at all, and for a glob that matches nothing.
     """
     if not cases:
-        raise UsageError("there are no cases: no eval set holds any")
+        raise UsageError("there are no cases: no eval set holds any", code="too-little-data")
     if not only and not any(loaded.only for loaded in sets):
         return cases
     check_globs(only, [(case.case.id, case.name) for case in cases])
@@ -115,4 +115,4 @@ def check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
             more = ", …" if len(ids) > _SHOWN_IDS else ""
             examples = f": {', '.join(shorten(name, 60) for name in ids[:_SHOWN_IDS])}{more}" if ids else ""
             hint = nearest(glob, ids) or f"; the run has {count(len(names), 'case')}{examples}"
-            raise UsageError(f"no case matches {glob!r}{hint}")
+            raise UsageError(f"no case matches {glob!r}{hint}", code="unknown-name")

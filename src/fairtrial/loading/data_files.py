@@ -39,10 +39,14 @@ def find_data_files(paths: Sequence[str | Path]) -> list[DataFile]:
     for path in map(str, paths):
         path_files = list(_remote_files(path) if is_url(path) else _local_files(path))
         if not path_files:
-            raise UsageError(f"{path}: holds no {', '.join(_SUFFIXES)} file, plain or packed as .gz or .zst")
+            raise UsageError(
+                f"{path}: holds no {', '.join(_SUFFIXES)} file, plain or packed as .gz or .zst", code="other-content"
+            )
         for file in path_files:
             if file.path in files:
-                raise UsageError(f"{file.path}: is named twice, so that its conversations would count twice")
+                raise UsageError(
+                    f"{file.path}: is named twice, so that its conversations would count twice", code="input-read-twice"
+                )
             files[file.path] = file
     return list(files.values())
 
@@ -69,7 +73,7 @@ def _local_files(pattern: str) -> Iterator[DataFile]:
     elif any(sign in pattern for sign in _GLOB):
         names = sorted(Path(name) for name in glob.glob(pattern, recursive=True) if os.path.isfile(name))  # noqa: PTH113, PTH207
     else:
-        raise UsageError(f"{pattern}: no such file or folder")
+        raise UsageError(f"{pattern}: no such file or folder", code="no-such-file")
     for name in names:
         status = name.stat()
         yield DataFile(str(name), status.st_size, str(status.st_mtime_ns))
@@ -87,7 +91,7 @@ def _remote_files(url: str) -> Iterator[DataFile]:
         is_file = info.type == fs.FileType.File
         infos = [info] if is_file else system.get_file_info(fs.FileSelector(inner, recursive=True))
     except OSError as error:
-        raise UsageError(f"{url}: cannot be read: {error}") from error
+        raise UsageError(f"{url}: cannot be read: {error}", code="unreadable-file") from error
     for info in sorted(infos, key=lambda info: info.path):
         name = root + info.path.removeprefix(inner.rstrip("/"))
         is_wanted = is_file or (_is_data(info.base_name) if first_glob is None else fnmatch(name, address))
@@ -99,7 +103,9 @@ def open_file_system(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it. Raises UsageError."""
     fs: Any = import_extra("pyarrow.fs", "parquet")
     if "@" in urlsplit(url).netloc and url.startswith(("s3://", "gs://")):
-        raise UsageError("a URL must not hold keys, since reports show it; put them into the environment")
+        raise UsageError(
+            "a URL must not hold keys, since reports show it; put them into the environment", code="unsafe-input"
+        )
     server = os.environ.get("AWS_ENDPOINT_URL", "")
     if url.startswith("s3://") and server and "endpoint_override" not in url:
         scheme, _, host = server.rpartition("://")
@@ -110,7 +116,7 @@ def open_file_system(url: str) -> tuple[Any, str]:
             return fs.AzureFileSystem(account), url.removeprefix("az://")
         system, path = fs.FileSystem.from_uri(url)
     except (OSError, ValueError) as error:
-        raise UsageError(f"{url.partition('?')[0]}: cannot be reached: {error}") from error
+        raise UsageError(f"{url.partition('?')[0]}: cannot be reached: {error}", code="no-answer") from error
     return system, path
 
 

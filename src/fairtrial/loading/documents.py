@@ -62,12 +62,16 @@ def document_files(paths: Sequence[str]) -> list[str]:
             and Path(name).exists()
             and not (Path(name).is_dir() or Path(name).is_file())
         ):
-            raise UsageError(f"{name}: is read more than once, so it cannot be a pipe; give it as -")
+            raise UsageError(
+                f"{name}: is read more than once, so it cannot be a pipe; give it as -", code="input-read-twice"
+            )
     files: dict[str, None] = {}
     for name in paths:
         for path in [name] if name == "-" else [file.path for file in find_data_files([name])]:
             if path in files:
-                raise UsageError(f"{path}: is named twice, so that its traces would count twice")
+                raise UsageError(
+                    f"{path}: is named twice, so that its traces would count twice", code="input-read-twice"
+                )
             files[path] = None
     return list(files)
 

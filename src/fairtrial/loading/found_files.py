@@ -76,7 +76,7 @@ def no_such_path(given: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(f"{shorten(str(given), 200)}: {error.strerror or error}") from None
+        raise UsageError(f"{shorten(str(given), 200)}: {error.strerror or error}", code="unreadable-file") from None
 
 
 def find_files(paths: Sequence[str | Path], *, recorded: bool) -> Iterator[FoundFile]:
@@ -117,7 +117,8 @@ def check_stdin(paths: Sequence[str | Path]) -> None:
     """Raise UsageError if standard input stands among the paths more than once."""
     if list(map(str, paths)).count(STDIN) > 1:
         raise UsageError(
-            "- is standard input, which can be read only once; give it once, and the other files by their paths"
+            "- is standard input, which can be read only once; give it once, and the other files by their paths",
+            code="input-read-twice",
         )
 
 
@@ -130,7 +131,7 @@ def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
     if str(path) == STDIN:
         return [path]
     if not exists(path):
-        raise UsageError(f"{path}: no such file or folder")
+        raise UsageError(f"{path}: no such file or folder", code="no-such-file")
     if not path.is_dir():
         return [path]
     if dataset := data_files(path):
@@ -138,7 +139,7 @@ def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
     files = [file for file in sorted(walk_files(path, patterns)) if file.name not in CONFIG_NAMES]
     files = [file for file in files if not belongs_to_session(file)]
     if not files:
-        raise UsageError(f"{path}: holds no {' or '.join(patterns)}")
+        raise UsageError(f"{path}: holds no {' or '.join(patterns)}", code="other-content")
     return files
 
 

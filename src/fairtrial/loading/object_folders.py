@@ -113,4 +113,4 @@ class ObjectFolder(Record, frozen=True):
         try:
             return work()
         except OSError as error:
-            raise UsageError(f"{self.url}: cannot be used: {error}") from error
+            raise UsageError(f"{self.url}: cannot be used: {error}", code="unreadable-file") from error

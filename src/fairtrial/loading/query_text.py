@@ -75,7 +75,8 @@ def choose_key(query: Query, columns: Sequence[str]) -> str:
         if query.key not in columns:
             raise UsageError(
                 f"{spell('key')}: the query returns no column {query.key!r}{nearest(query.key, columns)}; "
-                f"it returns {', '.join(columns)}"
+                f"it returns {', '.join(columns)}",
+                code="unknown-name",
             )
         return query.key
     usual_name = next((name for name in _KEYS if name in columns), None)

@@ -188,7 +188,8 @@ def _row_shards(
     ]
     if missing:
         raise UsageError(
-            f"{spell('data_columns')}: {file.path}: has no column {missing[0]!r}; it has {', '.join(names)}"
+            f"{spell('data_columns')}: {file.path}: has no column {missing[0]!r}; it has {', '.join(names)}",
+            code="unknown-name",
         )
     if columns is None:
         id_note = f", and {own_columns.id!r} for its id" if own_columns.id else ""

@@ -33,7 +33,7 @@ def find_skill(folder: Path) -> Path:
     paths = sorted({path.parent for path in folder.glob(f"skills/*/{FILE}")})
     paths = paths or sorted({path.parent for path in folder.glob(f".*/skills/*/{FILE}")})
     if not paths:
-        raise UsageError(f"{folder}: holds no {FILE}, neither here nor in skills/NAME/")
+        raise UsageError(f"{folder}: holds no {FILE}, neither here nor in skills/NAME/", code="other-content")
     if len(paths) > 1:
         names = ", ".join(str(path.relative_to(folder)) for path in paths[:5])
         raise UsageError(f"{folder}: holds several skills; give one of them: {names}")

@@ -206,7 +206,7 @@ def read_each(
             f"no recordings are in {count(len(other_files), 'file')}: {name_some(other_files)}"
         )
     elif other_files and not problems:
-        raise UsageError(f"no recordings are in {name_some(other_files)}")
+        raise UsageError(f"no recordings are in {name_some(other_files)}", code="other-content")
     if len(problems) == 1:
         raise problems[0]
     if problems:

@@ -255,7 +255,9 @@ class StreamedRecordings:
             for recording in file_pass:
                 yield from join.add(number, path, recording)
             if file_pass.sha256 != source.sha256:
-                raise UsageError(f"{source.loaded.path}: the file changed while its recordings were scored")
+                raise UsageError(
+                    f"{source.loaded.path}: the file changed while its recordings were scored", code="unreadable-file"
+                )
         yield from join.finish()
 
 

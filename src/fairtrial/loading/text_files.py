@@ -54,7 +54,7 @@ def open_text(path: str) -> Iterator[TextFile]:
             content, packing = stack.enter_context(open_unpacked(path))
             head = content.peek(_HEAD)[:_HEAD]
         except UNREADABLE as error:
-            raise UsageError(f"{path}: cannot be read: {describe_error(error)}") from error
+            raise UsageError(f"{path}: cannot be read: {describe_error(error)}", code="unreadable-file") from error
         encoding = "utf-16" if head.startswith(_UTF_16) else "utf-8"
         if encoding == "utf-8" and b"\0" in head:
             raise FormatError(path, ["is a binary file; only text, JSON and JSON lines are read"])

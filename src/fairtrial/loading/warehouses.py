@@ -65,7 +65,7 @@ class Warehouse:
             raise
         except Exception as error:  # noqa: BLE001
             # Each driver has errors of its own, and some of them repeat the URL with its password.
-            raise UsageError(f"{self.place}: the query failed: {self._show(error)}") from None
+            raise UsageError(f"{self.place}: the query failed: {self._show(error)}", code="unreadable-file") from None
 
     def _show(self, error: BaseException) -> str:
         """Return an error on one line without secrets."""
@@ -112,7 +112,9 @@ class Warehouse:
         try:
             dbapi = import_module(f"adbc_driver_{driver}.dbapi")
         except ImportError as error:
-            raise UsageError(f"adbc+{driver}:// needs its driver: pip install adbc-driver-{driver} ({error})") from None
+            raise UsageError(
+                f"adbc+{driver}:// needs its driver: pip install adbc-driver-{driver} ({error})", code="missing-package"
+            ) from None
         uri = rest.removeprefix("/") if driver == "sqlite" else f"{driver}://{rest}"
         with closing(dbapi.connect(uri)) as connection, closing(connection.cursor()) as cursor:
             if self.dialect in _READING_STATEMENTS:
@@ -132,7 +134,9 @@ class Warehouse:
         try:
             engine = create_engine(self._url, poolclass=NullPool, pool_logging_name=_LOGGED)
         except Exception as error:  # noqa: BLE001  (a dialect may raise anything)
-            raise UsageError(f"{self.place}: cannot be used: {self._show(error)}; {_lacking(self.dialect)}") from None
+            raise UsageError(
+                f"{self.place}: cannot be used: {self._show(error)}; {_lacking(self.dialect)}", code="unreadable-file"
+            ) from None
         if engine.dialect.name == "sqlite":
             event.listen(engine, "connect", _prepare_sqlite)
         try:

@@ -371,7 +371,7 @@ def _find_operator(name: str) -> Operator:
         return OPERATORS[name]
     if "." not in name and ":" not in name:
         hint = nearest(name, [*OPERATORS, PARAPHRASED.name]) or "; `fairtrial mutate --list` shows all operators"
-        raise UsageError(f"{name!r} is not an operator{hint}")
+        raise UsageError(f"{name!r} is not an operator{hint}", code="unknown-name")
     operator = import_object(name, "operator")
     if not isinstance(operator, Operator):
         raise UsageError(f"operator: {name} must be a fairtrial.Operator, got {type(operator).__name__}")

@@ -29,6 +29,8 @@ Query = Sequence[tuple[str, str]]
 class RefusedRequestError(UsageError):
     """A service answered with an error. `status` is the status of HTTP."""
 
+    code = "request-refused"
+
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.status = status
@@ -92,7 +94,9 @@ class HttpClient:
                 )
             except self._httpx.TransportError as error:
                 if attempt == _ATTEMPTS:
-                    raise UsageError(f"{self._place(path)} does not answer: {self._show_text(str(error))}") from None
+                    raise UsageError(
+                        f"{self._place(path)} does not answer: {self._show_text(str(error))}", code="no-answer"
+                    ) from None
             else:
                 if response.status_code < 300:
                     return response
@@ -120,7 +124,9 @@ class HttpClient:
         try:
             return msgspec.json.decode(response.content)
         except (msgspec.DecodeError, RecursionError) as error:
-            raise UsageError(f"{self._place(path)} does not answer with JSON: {self._show_text(str(error))}") from None
+            raise UsageError(
+                f"{self._place(path)} does not answer with JSON: {self._show_text(str(error))}", code="no-answer"
+            ) from None
 
     def _place(self, path: str) -> str:
         return f"{self._name} at {without_credentials(self._base_url + path)}"

@@ -33,11 +33,15 @@ class Langfuse:
         """Connect to a URL, or to the one that the environment names. Raises UsageError without keys."""
         if project:
             raise UsageError(
-                f"{spell('project')}: the keys of Langfuse belong to one project; use the keys of another project"
+                f"{spell('project')}: the keys of Langfuse belong to one project; use the keys of another project",
+                code="not-supported",
             )
         public, secret = (os.environ.get(name, "") for name in KEYS)
         if not public or not secret:
-            raise UsageError(f"Langfuse needs {' and '.join(KEYS)} in the environment; its project settings show them")
+            raise UsageError(
+                f"Langfuse needs {' and '.join(KEYS)} in the environment; its project settings show them",
+                code="missing-key",
+            )
         token = base64.b64encode(f"{public}:{secret}".encode()).decode()
         address = url or next((os.environ[name] for name in _ADDRESSES if os.environ.get(name)), _DEFAULT_URL)
         headers = {"Authorization": f"Basic {token}"}

@@ -32,7 +32,10 @@ class LangSmith:
         """Connect to a URL, or to the one that the environment names. Raises UsageError without a key."""
         key = os.environ.get(KEYS[0], "")
         if not key:
-            raise UsageError(f"LangSmith needs {KEYS[0]} in the environment; the settings of the workspace show it")
+            raise UsageError(
+                f"LangSmith needs {KEYS[0]} in the environment; the settings of the workspace show it",
+                code="missing-key",
+            )
         address = url or os.environ.get("LANGSMITH_ENDPOINT") or _DEFAULT_URL
         self._project = project or os.environ.get("LANGSMITH_PROJECT") or _DEFAULT_PROJECT
         self._client = HttpClient("LangSmith", address, {"x-api-key": key}, keys=KEYS, secrets=[key], wait=wait)
@@ -74,7 +77,8 @@ class LangSmith:
         projects = self._client.get("/sessions", [("name", name), ("limit", "1")])
         if not isinstance(projects, list) or not projects:
             raise UsageError(
-                f"LangSmith has no project {name!r}; choose one with {spell('project')} or LANGSMITH_PROJECT"
+                f"LangSmith has no project {name!r}; choose one with {spell('project')} or LANGSMITH_PROJECT",
+                code="unknown-name",
             )
         return str(projects[0]["id"])
 
@@ -85,7 +89,8 @@ class LangSmith:
             if not run_id:
                 raise UsageError(
                     f"push: {score.span_id or score.trace_id!r} is not the id of a run of LangSmith; "
-                    "the recordings were not pulled from there"
+                    "the recordings were not pulled from there",
+                    code="not-supported",
                 )
             source = {
                 "type": "model" if score.annotator == "LLM" else "api",

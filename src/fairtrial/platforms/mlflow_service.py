@@ -42,7 +42,9 @@ class MLflow:
         name = self._experiment
         experiment = self._call(self._client.get_experiment_by_name, name)
         if experiment is None:
-            raise UsageError(f"MLflow has no experiment {name!r}; choose one with {spell('project')}")
+            raise UsageError(
+                f"MLflow has no experiment {name!r}; choose one with {spell('project')}", code="unknown-name"
+            )
         conditions = [
             *([f"timestamp_ms >= {_milliseconds(query.since)}"] if query.since else []),
             *([f"timestamp_ms < {_milliseconds(query.until)}"] if query.until else []),
@@ -106,7 +108,7 @@ class MLflow:
         try:
             return function(*arguments, **options)
         except Exception as error:  # noqa: BLE001  (the client has its own errors, and those of its transports)
-            raise UsageError(f"MLflow: {shorten(describe_error(error), 300)}") from None
+            raise UsageError(f"MLflow: {shorten(describe_error(error), 300)}", code="no-answer") from None
 
 
 def _trace_name(trace_id: str) -> str:
@@ -120,5 +122,7 @@ def _milliseconds(time: str) -> int:
 
 def _quotable(text: str) -> str:
     if "'" in text:
-        raise UsageError(f"{spell('session')}: MLflow cannot search for a text with a quote, got {text!r}")
+        raise UsageError(
+            f"{spell('session')}: MLflow cannot search for a text with a quote, got {text!r}", code="not-supported"
+        )
     return text

@@ -27,7 +27,8 @@ class OtlpLogs:
         """Connect to a URL, or to the one that OpenTelemetry's own variable names."""
         if project:
             raise UsageError(
-                f"{spell('project')}: OTLP knows no projects; use OTEL_EXPORTER_OTLP_HEADERS if the service does"
+                f"{spell('project')}: OTLP knows no projects; use OTEL_EXPORTER_OTLP_HEADERS if the service does",
+                code="not-supported",
             )
         headers = parse_headers(os.environ.get(HEADERS, ""), HEADERS)
         address = url or os.environ.get(ENDPOINT) or _DEFAULT_URL

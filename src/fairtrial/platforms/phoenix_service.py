@@ -43,7 +43,8 @@ class Phoenix:
         if query.filter:
             raise UsageError(
                 f"{spell('filter_text')}: Phoenix has no language for filters; use "
-                f"{spell('since')}, {spell('until')} and {spell('session')}"
+                f"{spell('since')}, {spell('until')} and {spell('session')}",
+                code="not-supported",
             )
         conditions = [
             (name, value) for name, value in (("start_time", query.since), ("end_time", query.until)) if value

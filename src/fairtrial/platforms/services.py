@@ -45,6 +45,8 @@ def label_source(name: str, *, url: str = "", project: str = "", wait: Wait = ti
 
 def _service(name: str, url: str, project: str, wait: Wait) -> Any:
     if name not in SERVICES:
-        raise UsageError(f"{name!r} is not a service; use {', '.join(SERVICES)}{nearest(name, SERVICES)}")
+        raise UsageError(
+            f"{name!r} is not a service; use {', '.join(SERVICES)}{nearest(name, SERVICES)}", code="unknown-name"
+        )
     module, kind = SERVICES[name]
     return getattr(importlib.import_module(module), kind)(url, project, wait)

@@ -21,7 +21,7 @@ class TraceUrl:
     def __init__(self, url: str, project: str, wait: Callable[[float], None]) -> None:
         """Prepare a request to the URL. Raises UsageError if it is not a URL."""
         if project:
-            raise UsageError(f"{spell('project')}: a URL is one trace; leave it out")
+            raise UsageError(f"{spell('project')}: a URL is one trace; leave it out", code="options-conflict")
         parts = urlsplit(check_url(url, "SOURCE"))
         headers = parse_headers(os.environ.get(HEADERS, ""), HEADERS)
         base = f"{parts.scheme}://{parts.netloc}"
@@ -44,6 +44,7 @@ class TraceUrl:
         if query != PullQuery():
             raise UsageError(
                 f"pull: a URL is one trace; {spell('since')}, {spell('until')}, "
-                f"{spell('session')} and {spell('filter_text')} choose no part"
+                f"{spell('session')} and {spell('filter_text')} choose no part",
+                code="not-supported",
             )
         yield Page([self._client.get(self._path)], "")

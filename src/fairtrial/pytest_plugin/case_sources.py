@@ -76,7 +76,8 @@ def source_of_mark(mark: pytest.Mark, config: pytest.Config, test_file: Path) ->
         if name not in _ARGUMENTS:
             raise UsageError(
                 f"@pytest.mark.fairtrial: no argument {name!r}{nearest(name, _ARGUMENTS)}; "
-                f"allowed: {', '.join(_ARGUMENTS)}"
+                f"allowed: {', '.join(_ARGUMENTS)}",
+                code="unknown-name",
             )
     recorded = _paths(mark.kwargs.get("recorded", ()), config, test_file)
     paths = _paths(mark.args, config, test_file)
@@ -84,7 +85,7 @@ def source_of_mark(mark: pytest.Mark, config: pytest.Config, test_file: Path) ->
     if not paths and not recorded:
         raise UsageError("@pytest.mark.fairtrial: needs the path of an eval set, or recorded=")
     if (agent is None) == (not recorded):
-        raise UsageError("@pytest.mark.fairtrial: needs either agent= or recorded=")
+        raise UsageError("@pytest.mark.fairtrial: needs either agent= or recorded=", code="options-conflict")
     criteria = mark.kwargs.get("config")
     if isinstance(criteria, str):
         (criteria,) = _paths([criteria], config, test_file)
@@ -134,7 +135,8 @@ def _path(path: str, root: Path, folder: Path) -> str:
         if (home / file).exists() or (home / path).exists():
             return str(home / path)
     raise UsageError(
-        f"@pytest.mark.fairtrial: {path}: no such file in {folder}{f' or {root}' if root != folder else ''}"
+        f"@pytest.mark.fairtrial: {path}: no such file in {folder}{f' or {root}' if root != folder else ''}",
+        code="no-such-file",
     )
 
 

@@ -72,7 +72,10 @@ class Suite:
                 cassette_mode=option_value(self._config, "cassette-mode"),
             )
             if workers > 1 and models.cassette_mode in {"record", "auto"}:
-                raise UsageError("--fairtrial-cassette-mode: several workers can only replay a cassette; leave out -n")
+                raise UsageError(
+                    "--fairtrial-cassette-mode: several workers can only replay a cassette; leave out -n",
+                    code="options-conflict",
+                )
             self._judges = api.Judges(model=option_value(self._config, "judge-model"), models=models)
         return self._judges
 

@@ -40,11 +40,17 @@ class Holding:
             raise UsageError(f"{name} must be a text such as 'process' or 'case,folder', got {self.isolation!r}")
         for word in self._words:
             if word not in _WORDS:
-                raise UsageError(f"{name} must be made of {', '.join(_WORDS)}; got {word!r}{nearest(word, _WORDS)}")
+                raise UsageError(
+                    f"{name} must be made of {', '.join(_WORDS)}; got {word!r}{nearest(word, _WORDS)}",
+                    code="unknown-name",
+                )
         if self.shuffle is not None and type(self.shuffle) is not int:
             raise UsageError(f"{spell('shuffle')} must be a whole number, got {self.shuffle!r}")
         if self.shuffle is not None and self._words & {"process", "case"}:
-            raise UsageError(f"{spell('shuffle')} needs cases that share a process; leave {name} {self.isolation} out")
+            raise UsageError(
+                f"{spell('shuffle')} needs cases that share a process; leave {name} {self.isolation} out",
+                code="too-little-data",
+            )
         for option in _NUMBERS:
             number = getattr(self, option)
             if number is not None and (isinstance(number, bool) or not isinstance(number, int | float) or number <= 0):

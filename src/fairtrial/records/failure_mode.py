@@ -245,7 +245,9 @@ class Failures(Displayed, frozen=True, tag_field="kind", tag="failures"):
         for name in ("pandas", "polars") if library is None else (library,):
             with suppress(ImportError):
                 return import_module(name).DataFrame(rows)
-        raise UsageError(f"to_frame needs {library or 'pandas or polars'}: pip install {library or 'pandas'}")
+        raise UsageError(
+            f"to_frame needs {library or 'pandas or polars'}: pip install {library or 'pandas'}", code="missing-package"
+        )
 
 
 class GuardCheck(Record, frozen=True):

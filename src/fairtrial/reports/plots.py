@@ -59,7 +59,7 @@ def plot_intervals(summary: Summary) -> Any:
         if own.pass_rate.value is not None:
             rows.append((own.criterion, own.pass_rate, "pass rate"))
     if not rows:
-        raise UsageError("plot.intervals: no criterion of the run has a number between 0 and 1")
+        raise UsageError("plot.intervals: no criterion of the run has a number between 0 and 1", code="too-little-data")
     names = list(dict.fromkeys(name for name, _, _ in rows))
     with _figure(names, height=len(names)) as (figure, axes):
         for kind, colour, shift in (("mean", _BLUE, -0.12), ("pass rate", _ORANGE, 0.12)):
@@ -86,7 +86,7 @@ def plot_attempts(results: Iterable[CaseResult]) -> Any:
     by_case = groupby(results, key=lambda result: result.position)
     rows = [list(group) for _, group in islice(by_case, _MOST_CASES)]
     if not rows:
-        raise UsageError("plot.attempts: the run has no attempt")
+        raise UsageError("plot.attempts: the run has no attempt", code="unknown-name")
     names = [row[0].title for row in rows]
     with _figure(names, height=len(rows) / 3) as (figure, axes):
         seen: dict[Verdict, Any] = {}
@@ -109,7 +109,7 @@ def plot_histogram(results: Iterable[CaseResult], criterion: str) -> Any:
     outcomes = [own for result in results for own in result.outcomes if own.criterion == criterion]
     values = [own.score.value for own in outcomes if own.score.value is not None]
     if not values:
-        raise UsageError(f"plot.histogram: the run has no value of {criterion!r}")
+        raise UsageError(f"plot.histogram: the run has no value of {criterion!r}", code="too-little-data")
     with _figure([criterion], height=3) as (figure, axes):
         axes.hist(values, bins=20, color=_BLUE, edgecolor="white")
         for threshold in sorted({own.threshold for own in outcomes if own.threshold is not None}):
@@ -127,7 +127,8 @@ def plot_calibration(calibrations: Sequence[Calibration]) -> Any:
     rows = [own for own in calibrations if own.judged.value is not None or own.corrected.value is not None]
     if not rows:
         raise UsageError(
-            "plot.calibration: no criterion of the run is judged and labelled; `fairtrial judge sample` helps"
+            "plot.calibration: no criterion of the run is judged and labelled; `fairtrial judge sample` helps",
+            code="too-little-data",
         )
     names = [own.criterion for own in rows]
     with _figure(names, height=len(names)) as (figure, axes):
@@ -145,7 +146,7 @@ def plot_comparison(comparison: Comparison) -> Any:
     """Return the difference of each measure between two runs, with its interval."""
     rows = [row for row in comparison.rows if row.difference is not None]
     if not rows:
-        raise UsageError("plot.compare: the runs have no measure in common")
+        raise UsageError("plot.compare: the runs have no measure in common", code="too-little-data")
     names = [row.measure for row in rows]
     base, candidate = comparison.runs
     with _figure(names, height=len(names)) as (figure, axes):

@@ -157,7 +157,7 @@ class Report:
     def check_installed(self) -> None:
         """Raise UsageError if the report needs a package that is not installed."""
         if self.package and importlib.util.find_spec(self.package) is None:
-            raise UsageError(lacks_extra(self.option, self.needed_extra))
+            raise UsageError(lacks_extra(self.option, self.needed_extra), code="missing-package")
 
     @property
     def is_folder(self) -> bool:

@@ -110,5 +110,5 @@ def degradations_named(names: Sequence[str]) -> tuple[Degradation, ...]:
     for name in names:
         if name not in DEGRADATIONS:
             hint = nearest(name, DEGRADATIONS) or f"; allowed: {', '.join(DEGRADATIONS)}"
-            raise UsageError(f"{name!r} is not a degradation of an agent{hint}")
+            raise UsageError(f"{name!r} is not a degradation of an agent{hint}", code="unknown-name")
     return tuple(DEGRADATIONS[name] for name in dict.fromkeys(names or DEGRADATIONS))

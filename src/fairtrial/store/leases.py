@@ -76,7 +76,8 @@ class Lease:
             if is_alive(holder):
                 raise UsageError(
                     f"run {self._run_id} is being held by process {holder.pid} on {holder.host} since {holder.since}; "
-                    f"wait for it, or end it. If that host is gone, wait {LEASE_SECONDS:.0f} seconds"
+                    f"wait for it, or end it. If that host is gone, wait {LEASE_SECONDS:.0f} seconds",
+                    code="busy",
                 )
             same_holder = (LEASES.c.run_id == self._run_id, LEASES.c.token == holder.token)
             change = sa.update(LEASES).where(*same_holder).values(values)

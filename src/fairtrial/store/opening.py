@@ -131,7 +131,7 @@ def _make_room(file: Path, url: str, *, create: bool) -> None:
         if is_new and file.parent.name == ".fairtrial":
             (file.parent / ".gitignore").write_text("*\n")
     elif not file.exists():
-        raise UsageError(f"there is no store at {show_url(url)}; `fairtrial run` makes one")
+        raise UsageError(f"there is no store at {show_url(url)}; `fairtrial run` makes one", code="no-such-store")
 
 
 def _check_tables(engine: sa.Engine, url: str, *, create: bool) -> None:
@@ -141,7 +141,10 @@ def _check_tables(engine: sa.Engine, url: str, *, create: bool) -> None:
             return
         if version is None:
             if not create:
-                raise UsageError(f"{show_url(url)} holds no fairtrial store; `fairtrial run --store URL` makes one")
+                raise UsageError(
+                    f"{show_url(url)} holds no fairtrial store; `fairtrial run --store URL` makes one",
+                    code="no-such-store",
+                )
             _create_tables(connection, url)
             return
     if version > SCHEMA_VERSION:

@@ -219,7 +219,9 @@ class RunQueries(ABC):
         if run_id not in self._numbers:
             number = self._value(sa.select(RUNS.c.number).where(RUNS.c.id == run_id))
             if number is None:
-                raise UsageError(f"there is no run {run_id!r} in {show_url(self.url)}; it may have been removed")
+                raise UsageError(
+                    f"there is no run {run_id!r} in {show_url(self.url)}; it may have been removed", code="no-such-run"
+                )
             self._numbers[run_id] = number
         return self._numbers[run_id]
 

@@ -238,7 +238,8 @@ class Store(ViewQueries):
         if len(matches) != 1:
             count = f"{len(bodies)} runs" if bodies else "no run"
             raise UsageError(
-                f"{count} in {show_url(self.url)} with an id that starts with {run_id!r}; see `fairtrial runs`"
+                f"{count} in {show_url(self.url)} with an id that starts with {run_id!r}; see `fairtrial runs`",
+                code="no-such-run",
             )
         ((run_id, body),) = matches.items()
         try:

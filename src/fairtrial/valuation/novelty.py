@@ -293,7 +293,7 @@ class VectorCache:
         try:
             cache, origin = cls._load(path, clock)
         except FileNotFoundError as error:
-            raise UsageError(f"{place}: there is no such index") from error
+            raise UsageError(f"{place}: there is no such index", code="no-such-store") from error
         except Exception as error:  # of zipfile, zlib, numpy or msgspec, because a damaged file can say anything
             raise FormatError(place, [f"not a novelty index, or a damaged one: {error}"]) from error
         if embedder and origin and origin != embedder:

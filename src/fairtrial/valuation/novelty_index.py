@@ -35,19 +35,26 @@ def check_mode(mode: str, *, index: object, embedded: bool, approximate: bool = 
     """Raise UsageError for a novelty mode that is unknown, or that lacks its index or its embedder."""
     if approximate and mode != "corpus":
         raise UsageError(
-            f"{spell('approximate')} needs {spell('novelty')} corpus: only a saved index is searched with a graph"
+            f"{spell('approximate')} needs {spell('novelty')} corpus: only a saved index is searched with a graph",
+            code="missing-option",
         )
     if approximate:
         check_approximate(None)
     modes = get_args(Mode)
     if mode not in modes:
-        raise UsageError(f"novelty: must be one of {', '.join(modes)}, got {mode!r}{nearest(mode, modes)}")
+        raise UsageError(
+            f"novelty: must be one of {', '.join(modes)}, got {mode!r}{nearest(mode, modes)}", code="unknown-name"
+        )
     if not embedded and (mode != "sequence" or index is not None):
-        raise UsageError(f"novelty {mode!r}{' with an index' if index else ''} needs an embedder, got none")
+        raise UsageError(
+            f"novelty {mode!r}{' with an index' if index else ''} needs an embedder, got none", code="missing-option"
+        )
     if mode == "corpus" and index is None:
-        raise UsageError("novelty 'corpus' needs an index to search")
+        raise UsageError("novelty 'corpus' needs an index to search", code="missing-option")
     if mode == "leave-one-out" and index is not None:
-        raise UsageError("novelty 'leave-one-out' compares the traces with each other; it takes no index")
+        raise UsageError(
+            "novelty 'leave-one-out' compares the traces with each other; it takes no index", code="options-conflict"
+        )
 
 
 @contextmanager
@@ -63,7 +70,8 @@ def write_lock(path: Path | None) -> Iterator[None]:
     with lock.open("ab") as file:
         if try_to_lock(file) is False:
             raise UsageError(
-                f"{spell('index')}: {path}: another process is writing it; wait for its end, or use another file"
+                f"{spell('index')}: {path}: another process is writing it; wait for its end, or use another file",
+                code="busy",
             )
         yield
 

@@ -45,9 +45,14 @@ class SelectOptions(Record, frozen=True):
         for name, choice, kinds in (("by", self.by, By), ("per", self.per, Per)):
             if choice is not None and choice not in get_args(kinds):
                 allowed = ", ".join(get_args(kinds))
-                raise UsageError(f"{name}: must be one of {allowed}, got {choice!r}{nearest(choice, get_args(kinds))}")
+                raise UsageError(
+                    f"{name}: must be one of {allowed}, got {choice!r}{nearest(choice, get_args(kinds))}",
+                    code="unknown-name",
+                )
         if self.by != "value" and not embedded:
-            raise UsageError(f"by {self.by!r} needs an embedder: coverage is a matter of vectors; got none")
+            raise UsageError(
+                f"by {self.by!r} needs an embedder: coverage is a matter of vectors; got none", code="missing-option"
+            )
 
 
 class Candidates(NamedTuple):
@@ -128,7 +133,10 @@ def select_traces(candidates: Candidates, options: SelectOptions) -> TraceSelect
 
     places = candidates.find_open(options.by)
     if not places:
-        raise UsageError("nothing to select by verdict: no trace passed; select by coverage to allow failed traces")
+        raise UsageError(
+            "nothing to select by verdict: no trace passed; select by coverage to allow failed traces",
+            code="too-little-data",
+        )
     names = sorted({candidates.groups[place] for place in places})
     numbers = {name: number for number, name in enumerate(names)}
     # The group after the last holds the traces that cannot be selected. Its quota is 0.

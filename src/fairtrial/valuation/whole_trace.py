@@ -113,10 +113,11 @@ def check_novelty_part(novelty_of: str, *, embedded: bool) -> None:
     parts = get_args(NoveltyOf)
     if novelty_of not in parts:
         raise UsageError(
-            f"novelty of: must be one of {', '.join(parts)}, got {novelty_of!r}{nearest(novelty_of, parts)}"
+            f"novelty of: must be one of {', '.join(parts)}, got {novelty_of!r}{nearest(novelty_of, parts)}",
+            code="unknown-name",
         )
     if novelty_of != "contents" and not embedded:
-        raise UsageError(f"novelty of {novelty_of!r} needs an embedder, got none")
+        raise UsageError(f"novelty of {novelty_of!r} needs an embedder, got none", code="missing-option")
 
 
 def choose_part(embed: Embedder | None, novelty_of: str) -> TraceEmbedder | None:

@@ -28,7 +28,9 @@ def serve(app: Any, host: str, port: int, limits: ConnectionLimits | None = None
         listener = socket.create_server((host, port), family=family)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"--listen: cannot listen at {host}:{port}: {reason}; choose another address") from None
+        raise UsageError(
+            f"--listen: cannot listen at {host}:{port}: {reason}; choose another address", code="no-answer"
+        ) from None
     connections = LimitedConnections(limits or ConnectionLimits())
     config = uvicorn.Config(
         app,

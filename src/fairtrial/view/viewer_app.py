@@ -155,7 +155,10 @@ class ViewerApp:
         name = request.path_params["report"]
         report = next((own for own in api.REPORTS if own.name == name), None)
         if report is None:
-            raise UsageError(f"there is no report {name!r}; allowed: {', '.join(own.name for own in api.REPORTS)}")
+            raise UsageError(
+                f"there is no report {name!r}; allowed: {', '.join(own.name for own in api.REPORTS)}",
+                code="unknown-name",
+            )
         report.check_installed()
         folder = Path(tempfile.mkdtemp(prefix="fairtrial-"))
         file = folder / f"{run.info.id}{report.suffix or '.zip'}"

@@ -33,9 +33,14 @@ class ViewerOptions:
     def __post_init__(self) -> None:
         if self.host and not is_loopback(self.host):
             if not self.token:
-                raise UsageError(f"--host {self.host}: others can reach this address, so it needs --token")
+                raise UsageError(
+                    f"--host {self.host}: others can reach this address, so it needs --token", code="unsafe-input"
+                )
             if self.host in ("0.0.0.0", "::"):  # noqa: S104  (refused here)
-                raise UsageError(f"--host {self.host}: name the address that browsers use, so that others are refused")
+                raise UsageError(
+                    f"--host {self.host}: name the address that browsers use, so that others are refused",
+                    code="unsafe-input",
+                )
 
 
 @contextmanager
@@ -78,7 +83,9 @@ def _listen(options: ViewerOptions) -> Iterator[socket.socket]:
             if name == LOOPBACK[1] and not options.host:
                 return
             reason = getattr(error, "strerror", None) or error
-            raise UsageError(f"--port: cannot listen at {name}:{port}: {reason}; choose another port") from None
+            raise UsageError(
+                f"--port: cannot listen at {name}:{port}: {reason}; choose another port", code="no-answer"
+            ) from None
         port = listener.getsockname()[1]
         yield listener
 

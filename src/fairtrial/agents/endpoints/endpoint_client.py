@@ -45,7 +45,9 @@ def url_parts(url: str, *, like: str) -> SplitResult:
     import_extra("httpx2", "http")
     parts = split_parts(url, like=like)
     if parts.username or parts.password:
-        raise UsageError(f"must hold no password; a key is taken from the environment variable {KEY}")
+        raise UsageError(
+            f"must hold no password; a key is taken from the environment variable {KEY}", code="unsafe-input"
+        )
     object_in(HEADERS)
     return parts
 
@@ -55,7 +57,7 @@ def parse_named_target(target: str, *, noun: str, like: str) -> tuple[str, str]:
     url, _, name = target.partition(":")[2].partition("#")
     parts = url_parts(url, like=like)
     if not name:
-        raise UsageError(f"must name the {noun} behind the URL, for example {like}")
+        raise UsageError(f"must name the {noun} behind the URL, for example {like}", code="unusable-agent")
     return parts._replace(path=parts.path.rstrip("/")).geturl(), name
 
 
@@ -75,7 +77,7 @@ def object_in(variable: str) -> dict[str, Any]:
         value = None
     if not isinstance(value, dict) or (variable == HEADERS and not all(isinstance(v, str) for v in value.values())):
         kind = " of strings" if variable == HEADERS else ""
-        raise UsageError(f"the environment variable {variable} must hold a JSON object{kind}")
+        raise UsageError(f"the environment variable {variable} must hold a JSON object{kind}", code="unusable-agent")
     return value
 
 

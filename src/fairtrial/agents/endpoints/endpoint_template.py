@@ -97,9 +97,9 @@ def template_in(path: str) -> EndpointTemplate:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+        raise UsageError(f"{path}: cannot be read: {error.strerror}", code="unreadable-file") from None
     raw = read_options(data, path)
     try:
         return OptionReader().read_whole(raw, EndpointTemplate, "")
     except ConfigError as error:
-        raise UsageError("\n".join(f"{path}: {problem}" for problem in error.problems)) from None
+        raise UsageError("\n".join(f"{path}: {problem}" for problem in error.problems), code="unusable-agent") from None

@@ -69,7 +69,9 @@ class LangGraphServerAgent(EndpointAgent):
                 await client.post(f"{self.url}/assistants/search", {"graph_id": self.assistant, "limit": 1})
             except HttpStatusError as unknown_graph:
                 if await _refuses_name(client, f"{self.url}/assistants/{quote(self.assistant, safe='')}"):
-                    raise UsageError(f"has no assistant '{self.assistant}': {unknown_graph}") from None
+                    raise UsageError(
+                        f"has no assistant '{self.assistant}': {unknown_graph}", code="unusable-agent"
+                    ) from None
             except AgentError:
                 return  # the first conversation tells of the error
 

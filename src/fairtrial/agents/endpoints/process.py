@@ -42,11 +42,11 @@ def agent_at(target: str) -> ProcessAgent:
     try:
         command = tuple(shlex.split(text))
     except ValueError as error:
-        raise UsageError(f"is not a command: {error}") from None
+        raise UsageError(f"is not a command: {error}", code="unusable-agent") from None
     if not command:
-        raise UsageError("must name a command, for example process:node agent.js")
+        raise UsageError("must name a command, for example process:node agent.js", code="unusable-agent")
     if shutil.which(command[0]) is None:
-        raise UsageError(f"no such program as {command[0]!r}")
+        raise UsageError(f"no such program as {command[0]!r}", code="unusable-agent")
     return ProcessAgent(command)
 
 

@@ -22,9 +22,9 @@ def split_parts(url: str, *, like: str) -> SplitResult:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError as error:
-        raise UsageError(f"must be a URL such as {like}: {error}") from None
+        raise UsageError(f"must be a URL such as {like}: {error}", code="unusable-agent") from None
     if not usable:
-        raise UsageError(f"must be a URL such as {like}")
+        raise UsageError(f"must be a URL such as {like}", code="unusable-agent")
     return parts
 
 
@@ -33,6 +33,8 @@ async def check_answers(client: Any, httpx: Any, url: str) -> None:
     try:
         await client.head(url)
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-        raise UsageError(f"{url} does not answer: {type(error).__name__}: {error}; is the server running?") from error
+        raise UsageError(
+            f"{url} does not answer: {type(error).__name__}: {error}; is the server running?", code="no-answer"
+        ) from error
     except httpx.HTTPError:
         return  # the server accepts connections, and need not know the method

@@ -27,7 +27,10 @@ def find_input(runnable: Any, asked: str = "") -> str:
     if asked:
         if fields and asked not in fields:
             names = ", ".join(map(repr, fields))
-            raise UsageError(f"input: must be a field of the state, {names}, got {asked!r}{nearest(asked, fields)}")
+            raise UsageError(
+                f"input: must be a field of the state, {names}, got {asked!r}{nearest(asked, fields)}",
+                code="unusable-agent",
+            )
         return asked
     if TEXT in fields:
         return TEXT
@@ -39,7 +42,8 @@ def find_input(runnable: Any, asked: str = "") -> str:
         names = ", ".join(map(repr, fields)) or "nothing"
         raise UsageError(
             f"the state of a graph must hold 'messages', or a field for the user's text; its fields are {names}; name "
-            "the field in a function that returns the pair of the graph and {'input': NAME}"
+            "the field in a function that returns the pair of the graph and {'input': NAME}",
+            code="unusable-agent",
         )
     return known
 

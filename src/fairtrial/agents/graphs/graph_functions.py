@@ -65,7 +65,9 @@ def workflow_input(workflow: Any) -> Input:
     for kind in known:
         if kind in kinds:
             return kind
-    raise UsageError(f"a workflow with @entrypoint {_TAKES}; the parameter {name!r} is {annotation!r}")
+    raise UsageError(
+        f"a workflow with @entrypoint {_TAKES}; the parameter {name!r} is {annotation!r}", code="unusable-agent"
+    )
 
 
 def _parameter(workflow: Any) -> tuple[str, Any]:

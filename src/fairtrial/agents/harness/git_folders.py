@@ -29,7 +29,7 @@ _DATES = {"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026
 def find_commit(folder: Path, revision: str, problem: str) -> str:
     """Return the commit of a revision in the repository that holds a folder. Raises UsageError that begins so."""
     if revision.startswith("-"):
-        raise UsageError(f"{problem} is no revision of git")
+        raise UsageError(f"{problem} is no revision of git", code="unusable-agent")
     words = ("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     return run_git(folder, *words, problem=f"{problem} is no revision:").decode().strip()
 
@@ -68,12 +68,12 @@ def run_git(folder: Path, *words: str, problem: str, environment: Mapping[str, s
             env=None if environment is None else dict(environment),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"{problem} git does not start: {error}") from None
+        raise UsageError(f"{problem} git does not start: {error}", code="unusable-agent") from None
     if process.returncode != 0:
         lines = process.stderr.decode(errors="replace").strip().splitlines()
-        raise UsageError(f"{problem} {lines[-1] if lines else 'git does not know it'}")
+        raise UsageError(f"{problem} {lines[-1] if lines else 'git does not know it'}", code="unusable-agent")
     if len(process.stdout) > _LARGEST:
-        raise UsageError(f"{problem} it is larger than {_LARGEST:,} bytes")
+        raise UsageError(f"{problem} it is larger than {_LARGEST:,} bytes", code="too-large")
     return process.stdout
 
 

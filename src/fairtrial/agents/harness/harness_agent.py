@@ -281,7 +281,7 @@ class HarnessSession:
         if code and self._agent.harness.log == "text":
             raise AgentError(f"{name} ended with the code {code}{f': {errors}' if errors else ''}")
         if log.problems:
-            raise UsageError(f"{name}: its log is not read in full: {log.problems[0]}")
+            raise UsageError(f"{name}: its log is not read in full: {log.problems[0]}", code="unusable-agent")
 
     async def end(self) -> None:
         """Kill the program if it still runs."""

@@ -120,18 +120,22 @@ def find_harness(text: str, *, on_path: bool = True) -> Harness:
     if text in HARNESSES:
         harness = HARNESSES[text]
         if on_path and shutil.which(harness.command[0]) is None:
-            raise UsageError(f"no program {harness.command[0]!r} is on PATH; nothing is installed for you")
+            raise UsageError(
+                f"no program {harness.command[0]!r} is on PATH; nothing is installed for you", code="unusable-agent"
+            )
         return harness
     path = Path(text)
     if not path.is_file():
-        raise UsageError(f"is neither {', '.join(HARNESSES)} nor a file{nearest(text, HARNESSES)}")
+        raise UsageError(
+            f"is neither {', '.join(HARNESSES)} nor a file{nearest(text, HARNESSES)}", code="unusable-agent"
+        )
     return _read_harness(path, on_path=on_path)
 
 
 def _read_harness(path: Path, *, on_path: bool) -> Harness:
     options = read_options(path.read_bytes(), str(path))
     if not isinstance(options, dict):
-        raise UsageError(f"{path}: must be an object with the keys {', '.join(_KEYS)}")
+        raise UsageError(f"{path}: must be an object with the keys {', '.join(_KEYS)}", code="unusable-agent")
     problems = [f"/{key}: is not a known key{nearest(key, _KEYS)}" for key in options if key not in _KEYS]
     command = _words(options, "command", problems)
     if not command:
@@ -145,11 +149,11 @@ def _read_harness(path: Path, *, on_path: bool) -> Harness:
     credentials, environment = (_words(options, key, problems) for key in ("credentials", "environment"))
     problems += [f"/environment: {word!r:.40} must be NAME=VALUE" for word in environment if word.find("=") < 1]
     if problems:
-        raise UsageError("\n".join(f"{path}: {problem}" for problem in problems))
+        raise UsageError("\n".join(f"{path}: {problem}" for problem in problems), code="unusable-agent")
     folder = str(path.resolve().parent)
     words = tuple(word.replace(FOLDER, folder) for word in command)
     if on_path and shutil.which(words[0]) is None:
-        raise UsageError(f"{path}: /command/0: no program {words[0]!r} is on PATH")
+        raise UsageError(f"{path}: /command/0: no program {words[0]!r} is on PATH", code="unusable-agent")
     version = tuple(word.replace(FOLDER, folder) for word in version)
     return Harness(path.stem, words, str(skills), log, version, model, credentials, environment)
 
@@ -182,9 +186,11 @@ def program_version(harness: Harness, before: Sequence[str] = ()) -> str:
                 | {"HOME": home, "TMPDIR": home},
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise UsageError(f"{harness.version[0]} does not start: {error}") from None
+            raise UsageError(f"{harness.version[0]} does not start: {error}", code="unusable-agent") from None
     if before and (cause := why_not_started(before, process.returncode, process.stderr.decode(errors="replace"))):
-        raise UsageError(f"{harness.version[0]} does not start in the image: {shorten(cause, _LONGEST_CAUSE)}")
+        raise UsageError(
+            f"{harness.version[0]} does not start in the image: {shorten(cause, _LONGEST_CAUSE)}", code="unusable-agent"
+        )
     lines = process.stdout.decode(errors="replace").strip().splitlines()
     return lines[0][:80] if lines else ""
 
@@ -198,7 +204,8 @@ def check_version(harness: Harness, version: str) -> None:
     numbers = _numbers(version)
     if harness.tested and numbers and numbers < _numbers(harness.tested):
         raise UsageError(
-            f"{harness.name}: {version} is older than {harness.tested}, and may find no skills; update the program"
+            f"{harness.name}: {version} is older than {harness.tested}, and may find no skills; update the program",
+            code="missing-package",
         )
 
 

@@ -59,16 +59,17 @@ def choose_sandbox(choice: str | None) -> str:
     if choice in (None, "bwrap"):
         problem = _find_problem_of_bwrap()
         if problem and choice is not None:
-            raise UsageError(f"sandbox: {problem}")
+            raise UsageError(f"sandbox: {problem}", code="unusable-agent")
         return "none" if problem else "bwrap"
     if choice == "none":
         return "none"
     if choice is not None and choice.startswith(DOCKER) and _IMAGE.fullmatch(choice.removeprefix(DOCKER)):
         if problem := _find_problem_of_docker(choice.removeprefix(DOCKER)):
-            raise UsageError(f"sandbox: {problem}")
+            raise UsageError(f"sandbox: {problem}", code="unusable-agent")
         return choice
     raise UsageError(
-        f"sandbox: must be one of {', '.join(SANDBOXES)}, got {choice!r:.40}{nearest(str(choice), SANDBOXES)}"
+        f"sandbox: must be one of {', '.join(SANDBOXES)}, got {choice!r:.40}{nearest(str(choice), SANDBOXES)}",
+        code="unusable-agent",
     )
 
 
@@ -103,9 +104,9 @@ def check_credentials(names: Sequence[str], environment: Mapping[str, str] = os.
         if name.startswith("~/"):
             path = Path(name).expanduser()
             if ".." in Path(name).parts or not path.is_file():
-                raise UsageError(f"credentials: {name!r}: no such file in your home")
+                raise UsageError(f"credentials: {name!r}: no such file in your home", code="unusable-agent")
         elif "=" not in name and name not in environment:
-            raise UsageError(f"credentials: {name!r}: the variable is not set")
+            raise UsageError(f"credentials: {name!r}: the variable is not set", code="missing-key")
 
 
 def make_environment(

@@ -57,7 +57,7 @@ Snapshot = dict[str, FileState]
 def no_links_out(root: Path, path: Path) -> None:
     """Raise UsageError if a path leads out of a folder, for example by a link."""
     if not path.resolve().is_relative_to(root.resolve()):
-        raise UsageError(f"{path}: leads out of {root}")
+        raise UsageError(f"{path}: leads out of {root}", code="unsafe-input")
 
 
 def place_files(files: tuple[CaseFile, ...], root: Path, workspace: Path) -> None:
@@ -65,7 +65,9 @@ def place_files(files: tuple[CaseFile, ...], root: Path, workspace: Path) -> Non
     for file in files:
         source = find_source(file, root)
         if source is None:
-            raise UsageError(f"{root}: holds no {file.source!r}, which a case gives to the agent")
+            raise UsageError(
+                f"{root}: holds no {file.source!r}, which a case gives to the agent", code="unusable-agent"
+            )
         target = workspace / file.target
         if file.revision:
             copy_revision(file, source, target)
@@ -81,7 +83,7 @@ def copy_revision(file: CaseFile, source: Path, target: Path) -> None:
     """Copy a folder as it stands at the revision of a file. Raises UsageError if there is no such revision."""
     problem = f"{file.source!r}: {file.revision!r}:"
     if not source.is_dir():
-        raise UsageError(f"{problem} must be a folder in a repository of git")
+        raise UsageError(f"{problem} must be a folder in a repository of git", code="unusable-agent")
     with tempfile.TemporaryDirectory(prefix="fairtrial-revision-") as folder:
         commit = find_commit(source, file.revision, problem)
         own = write_revision(source, commit, Path(folder), problem)
@@ -115,7 +117,7 @@ def copy_folder(source: Path, target: Path, root: Path, leave_out: Callable[[Pat
         elif path.is_file():
             total += path.stat().st_size
             if total > _LARGEST_COPY:
-                raise UsageError(f"{source}: is larger than {_LARGEST_COPY:,} bytes")
+                raise UsageError(f"{source}: is larger than {_LARGEST_COPY:,} bytes", code="too-large")
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, place)
 

@@ -124,7 +124,9 @@ def _route_proxies() -> None:
     proxy: Any = trace.ProxyTracer
     own = vars(proxy).get("_tracer")
     if not isinstance(own, property) or own.fget is None:
-        raise UsageError("record: this version of opentelemetry-api is not known; spans cannot be recorded")
+        raise UsageError(
+            "record: this version of opentelemetry-api is not known; spans cannot be recorded", code="unusable-agent"
+        )
     if hasattr(own.fget, _MARK):
         return
     original = own.fget

@@ -72,7 +72,9 @@ def make_guard(mode: FailureMode, tools: ToolUse, notes: Sequence[str] = ()) -> 
     if not kinds:  # a mode that people named: their words are all that is known
         statements = [f"The agent does not fail in this way: {mode.name}."]
     if not statements and "side" in kinds:
-        raise UsageError(f"mode {mode.number} ({mode.name}): no criterion on the agent could notice it")
+        raise UsageError(
+            f"mode {mode.number} ({mode.name}): no criterion on the agent could notice it", code="too-little-data"
+        )
     if not statements and not notes:
         raise UsageError(
             f"mode {mode.number} ({mode.name}): nothing says what the agent should do instead; write notes on its "

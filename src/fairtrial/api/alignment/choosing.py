@@ -55,9 +55,15 @@ class AlignOptions:
         self.terms.check()
         paid = [name for name in self.search if name in _PAID]
         if paid and self.judges is None:
-            raise UsageError(f"{spell('search')} {paid[0]}: new questions are asked, so give {spell('max_calls')}")
+            raise UsageError(
+                f"{spell('search')} {paid[0]}: new questions are asked, so give {spell('max_calls')}",
+                code="missing-option",
+            )
         if "instructions" in self.search and not self.writer:
-            raise UsageError(f"{spell('search')} instructions: give the model that writes them, {spell('writer')}")
+            raise UsageError(
+                f"{spell('search')} instructions: give the model that writes them, {spell('writer')}",
+                code="missing-option",
+            )
         if self.writer and "instructions" not in self.search:
             raise UsageError(f"{spell('writer')}: writes instructions, so add instructions to {spell('search')}")
         if self.models and not {"model", "panel"} & set(self.search):
@@ -91,7 +97,8 @@ def align_judge(
     if earlier and not settings.again:
         raise UsageError(
             f"run {opened[0].info.id}: its labels of {criterion} have tested {count(earlier, 'choice')} before; a "
-            f"test is honest once. Add labels of another run, or repeat it with {spell('again')}"
+            f"test is honest once. Add labels of another run, or repeat it with {spell('again')}",
+            code="unusable-run",
         )
     search = JudgeSearch(own_config, opened, labelled, settings.terms, settings.judges, settings.models)
     choice = _Alignment(search, settings, on_judge or _ignore).choose()

@@ -68,7 +68,7 @@ def list_instructed_judges(
     try:
         from gepa.api import optimize
     except ImportError:
-        raise UsageError(lacks_extra("instructions", "align")) from None
+        raise UsageError(lacks_extra("instructions", "align"), code="missing-package") from None
     seed = str(search.config.options.get(_PART, ""))
     result: Any = optimize(
         seed_candidate={_PART: seed or "Decide by the rules."},

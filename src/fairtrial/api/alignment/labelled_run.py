@@ -126,5 +126,6 @@ def _ensure_labels(outcomes: Sequence[LabelledOutcome], run: str, criterion: str
             f"run {run}: by the labels of {criterion}, {count(passing, 'case')} {'passes' if passing == 1 else 'pass'} "
             f"and {failing} {'fails' if failing == 1 else 'fail'}; a choice needs {FEWEST_OF_EACH} of each: half of "
             f"them choose a judge, and half of them test it. Label {' and '.join(lacking)} with `fairtrial label`, or "
-            "add a table of labels with `fairtrial labels --add`"
+            "add a table of labels with `fairtrial labels --add`",
+            code="unusable-run",
         )

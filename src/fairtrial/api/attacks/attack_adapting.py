@@ -31,7 +31,9 @@ def adapt_attacks(run: Run, attacker: str, judges: Judges, *, sample: int) -> tu
     """
     failed = _failed_attacks(run)[:sample]
     if not failed:
-        raise UsageError(f"run {run.info.id} holds no attack that the agent read and did not obey")
+        raise UsageError(
+            f"run {run.info.id} holds no attack that the agent read and did not obey", code="other-content"
+        )
     model = NamedModel(attacker)
     check_model(model, judges.models)
     adapted: tuple[AdaptedAttack, ...] = blocking(_write(failed, model, judges))
@@ -43,7 +45,9 @@ def adapt_attacks(run: Run, attacker: str, judges: Judges, *, sample: int) -> tu
 def _failed_attacks(run: Run) -> list[_Failed]:
     """Return the attacks without success whose text the agent read, each with its conversation."""
     if run.info.kind != "attack":
-        raise UsageError(f"{run.info.id}: is a run of `fairtrial {run.info.kind}`, and holds no attacks")
+        raise UsageError(
+            f"{run.info.id}: is a run of `fairtrial {run.info.kind}`, and holds no attacks", code="unusable-run"
+        )
     recordings = dict(run.recordings)
     failed = {result.position for result in run.cases if _has_failed(result)}
     return [

@@ -65,7 +65,7 @@ def check_attacks(choice: AttackChoice) -> None:
         for item in names_given:
             if item not in allowed_names:
                 hint = nearest(item, allowed_names) or f"; allowed: {', '.join(allowed_names)}"
-                raise UsageError(f"{item!r} is not the name of a {name}{hint}")
+                raise UsageError(f"{item!r} is not the name of a {name}{hint}", code="unknown-name")
 
 
 def read_goals(path: Path) -> tuple[AttackGoal, ...]:
@@ -73,7 +73,7 @@ def read_goals(path: Path) -> tuple[AttackGoal, ...]:
     try:
         goals = json_decoder(tuple[AttackGoal, ...]).decode(path.read_bytes())
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+        raise UsageError(f"{path}: {error.strerror or error}", code="unreadable-file") from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise UsageError(f"{path}: must be an array of goals, each {{kind, tool, args, ...}}: {error}") from None
     for place, goal in enumerate(goals):

@@ -91,10 +91,11 @@ def price_attacks(plan: Plan, choice: AttackChoice, *, has_baseline: bool = Fals
     check_attacks(choice)
     reason = plan.agent.refuses_environment if isinstance(plan.agent, RefusesEnvironment) else ""
     if reason:
-        raise UsageError(f"the results of this agent's tools cannot be changed: {reason}")
+        raise UsageError(f"the results of this agent's tools cannot be changed: {reason}", code="not-supported")
     if choice.places == ("declaration",) and not _shows_tools(plan):
         raise UsageError(
-            "this agent gives the declarations of its tools to its model itself, so that no text stands there"
+            "this agent gives the declarations of its tools to its model itself, so that no text stands there",
+            code="not-supported",
         )
     if choice.templates == (SHADOW,) and not _hosts_servers(plan):
         raise UsageError(f"{SHADOW} needs an MCP server with a model, {spell('agent')} mcp:COMMAND#URL#MODEL")

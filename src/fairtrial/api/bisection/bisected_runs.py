@@ -99,7 +99,7 @@ def read_command(text: str, setup: str, store: str) -> Evaluation:
     except ValueError as error:
         raise UsageError(f"the command cannot be divided into words: {error}") from None
     if not words:
-        raise UsageError("the command is empty")
+        raise UsageError("the command is empty", code="too-little-data")
     evaluation = Evaluation(tuple(words), tuple(setup_words), store)
     if evaluation.knows_cases:
         for word in words:
@@ -137,7 +137,7 @@ def _execute(words: Sequence[str], folder: Path) -> tuple[int, str]:
                 check=False,
             )
         except OSError as error:
-            raise UsageError(f"{words[0]} does not start: {error.strerror}") from None
+            raise UsageError(f"{words[0]} does not start: {error.strerror}", code="no-such-file") from None
         return process.returncode, _read_last_line(output)
 
 

@@ -94,7 +94,7 @@ def _find_end(text: str, store: str) -> _End:
             return _End(text)
         if commit := str(info.git.get("commit", "")):
             return _End(commit, info.id, read_outcomes(measure_stored(run_store, info)))
-        raise UsageError(f"run {info.id} has no commit")
+        raise UsageError(f"run {info.id} has no commit", code="unusable-run")
 
 
 @dataclass

@@ -75,5 +75,5 @@ def open_state(top: Path, question: tuple[str, ...]) -> Iterator[SearchState]:
         ignored.write_text("*\n", encoding="utf-8")
     with (folder / "lock").open("w") as lock:
         if try_to_lock(lock) is False:
-            raise UsageError(f"another process searches for the same commit in {folder}")
+            raise UsageError(f"another process searches for the same commit in {folder}", code="busy")
         yield SearchState(folder)

@@ -95,7 +95,9 @@ class BatchScorer:
         """Raise UsageError if a schema lacks a column that is read."""
         missing = [name for name in self._rows.names if name not in schema.names]
         if missing:
-            raise UsageError(f"the batch has no column {missing[0]!r}; it has {', '.join(schema.names)}")
+            raise UsageError(
+                f"the batch has no column {missing[0]!r}; it has {', '.join(schema.names)}", code="unknown-name"
+            )
 
     def __call__(self, batch: Batch) -> Batch:
         """Score the conversations of a batch. Raises UsageError if a column is missing."""
@@ -193,7 +195,9 @@ def score_batches(
     import_extra("pyarrow", "parquet")
     check_match(reading.match)
     if reading.match == "order":
-        raise UsageError(f"{spell('match')} order: batches have no common order; match by id or query")
+        raise UsageError(
+            f"{spell('match')} order: batches have no common order; match by id or query", code="options-conflict"
+        )
     own_columns = guess_columns(schema.names) if columns is None else make_columns(columns, "columns", columns)
     if own_columns is None:
         raise UsageError(
@@ -206,7 +210,8 @@ def score_batches(
         if asks_models(criterion):
             raise UsageError(
                 f"{criterion.name}: asks a model, and workers share no budget, rates and canaries; "
-                "score the data set with `fairtrial score --out`"
+                "score the data set with `fairtrial score --out`",
+                code="not-supported",
             )
         check_picklable(criterion, "score_batches")
     cases = None if eval_set is None else tuple(loading.plan_cases(loaded_sets))

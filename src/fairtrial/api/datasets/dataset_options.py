@@ -35,7 +35,8 @@ class DatasetOptions(Record, frozen=True):
         if self.stratify and self.sample is None:
             raise UsageError(
                 f"{spell('stratify')}: needs {spell('sample')}, the number or the "
-                "share of conversations that are scored"
+                "share of conversations that are scored",
+                code="missing-option",
             )
         if not 0 <= self.max_refused <= 1:
             raise UsageError(f"{spell('max_refused')}: must be a share from 0 to 1, got {self.max_refused:g}")

@@ -67,19 +67,21 @@ def plan_dataset(
     folder_tables(options.carry)
     if reading.match == "order":
         raise UsageError(
-            f"{spell('match')} order: a data set is read in parts that have no common order; match by id or query"
+            f"{spell('match')} order: a data set is read in parts that have no common order; match by id or query",
+            code="options-conflict",
         )
     if options.stratify and eval_set is not None:
         raise UsageError(
             f"{spell('stratify')}: does not go with {spell('eval_set')}, because attempts at a "
-            f"case may be in several strata; use {spell('sample')}"
+            f"case may be in several strata; use {spell('sample')}",
+            code="options-conflict",
         )
     # A log beside the results says that the run read spans, of which some may come late.
     is_finished, has_log = (folder / MANIFEST).exists(), (folder / LOG).exists()
     if objects is not None:
         is_finished, has_log = MANIFEST in names, BEGUN in names
     if is_finished and not has_log:
-        raise UsageError(f"{url}: holds the results of a finished run; give another folder")
+        raise UsageError(f"{url}: holds the results of a finished run; give another folder", code="would-overwrite")
     notes: list[str] = []
     loaded_sets, set_notes = load_dataset_sets(eval_set, criteria, reading, judges)
     cases = None if eval_set is None else tuple(loading.plan_cases(loaded_sets))
@@ -147,7 +149,8 @@ def load_dataset_sets(
         if criteria is None:
             raise UsageError(
                 f"{spell('out')} needs {spell('criteria')}, or {spell('eval_set')} "
-                "with an eval set that has a configuration beside it"
+                "with an eval set that has a configuration beside it",
+                code="missing-option",
             )
         return load_sets(EvalSet(loading.RECORDED), criteria, reading, judges)
     return load_sets(resolve_eval_set(eval_set), criteria, reading, judges)
@@ -163,7 +166,8 @@ def _check_batches(folder: Path, judges: Judges, objects: ObjectFolder | None) -
         )
     if judges.models.batch is None and (folder / BATCHES).exists():
         raise UsageError(
-            f"{folder}: its questions are in batches at a provider; go on with {spell('batch_api')} {spell('resume')}"
+            f"{folder}: its questions are in batches at a provider; go on with {spell('batch_api')} {spell('resume')}",
+            code="cannot-resume",
         )
 
 
@@ -172,6 +176,7 @@ def one_set_of_criteria(loaded_sets: Sequence[loading.LoadedSet]) -> tuple[Crite
     first = loaded_sets[0].criteria
     if any(loaded.criteria != first for loaded in loaded_sets):
         raise UsageError(
-            f"the eval sets have different criteria, and a data set has the same for all; give {spell('criteria')}"
+            f"the eval sets have different criteria, and a data set has the same for all; give {spell('criteria')}",
+            code="unusable-run",
         )
     return first

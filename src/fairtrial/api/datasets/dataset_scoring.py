@@ -102,7 +102,8 @@ class DatasetPlan:
         if (manifest.exists() if objects is None else MANIFEST in names) and not resume:
             raise UsageError(
                 f"{self.location}: holds the results of a finished run; give another folder, or score late spans "
-                f"with {spell('resume')}"
+                f"with {spell('resume')}",
+                code="would-overwrite",
             )
         if objects is None:
             manifest.unlink(missing_ok=True)

@@ -70,7 +70,8 @@ def allocate(sizes: Mapping[str, int], number: int) -> dict[str, int]:
         raise UsageError(
             f"{spell('sample')}: {number:,} conversations are too few for the {len(sizes):,} "
             f"strata of {spell('stratify')}, "
-            f"which need at least {_LEAST} each; give at least {sum(sample.values()):,}"
+            f"which need at least {_LEAST} each; give at least {sum(sample.values()):,}",
+            code="too-little-data",
         )
     # The strata whose proportional part is below the least keep the least, and the others share the rest.
     proportional = dict(sizes)
@@ -117,7 +118,8 @@ class _Strata:
                 self._shares[name] = array("d", sorted(own)[: self.most])
         if len(self.sizes) > MOST_STRATA:
             raise UsageError(
-                f"{spell('stratify')} {stratify}: has more than {MOST_STRATA:,} values; give a field with fewer of them"
+                f"{spell('stratify')} {stratify}: has more than {MOST_STRATA:,} values; give a field with fewer",
+                code="too-large",
             )
 
     def bound(self, name: str, number: int) -> float:

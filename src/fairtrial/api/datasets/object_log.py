@@ -21,7 +21,9 @@ def check_own(objects: ObjectFolder) -> None:
     """Raise UsageError if a folder in an object store holds something else than a run, or than its joined inputs."""
     names = objects.names()
     if BEGUN not in names and any(not name.startswith(f"{INPUTS}/") for name in names):
-        raise UsageError(f"{objects.url}: holds objects that do not belong to this run; give an empty folder")
+        raise UsageError(
+            f"{objects.url}: holds objects that do not belong to this run; give an empty folder", code="would-overwrite"
+        )
 
 
 class ObjectLog:
@@ -43,9 +45,14 @@ class ObjectLog:
         url, names = self._folder.url, self._folder.names(_PROGRESS)
         exists = BEGUN in names
         if exists and not resume:
-            raise UsageError(f"{url}: holds an unfinished run; go on with {spell('resume')}, or give another folder")
+            raise UsageError(
+                f"{url}: holds an unfinished run; go on with {spell('resume')}, or give another folder",
+                code="cannot-resume",
+            )
         if resume and not exists:
-            raise UsageError(f"{url}: holds no unfinished run that {spell('resume')} could continue")
+            raise UsageError(
+                f"{url}: holds no unfinished run that {spell('resume')} could continue", code="cannot-resume"
+            )
         if exists:
             head, *entries = self._folder.read_each([BEGUN, *(name for name in names if name != BEGUN)])
             earlier = msgspec.json.decode(head)

@@ -26,7 +26,7 @@ class ShardAsker:
 
     async def _ask_all(self, shard: Shard) -> int:
         if self.scorer.link is None:
-            raise UsageError("no criterion asks a model")
+            raise UsageError("no criterion asks a model", code="too-little-data")
         number = 0
         async with connect_to(self.scorer.link) as connection:
             collect_ballots({})

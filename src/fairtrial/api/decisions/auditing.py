@@ -30,7 +30,7 @@ def audit_gate(
     The other arguments are those of `gate`. Raises UsageError if a claim cannot be asked of the run.
     """
     if not claims:
-        raise UsageError("an audit of a gate needs at least one claim")
+        raise UsageError("an audit of a gate needs at least one claim", code="too-little-data")
     own = measured(run, store, cluster=cluster)
     base = None if against is None else measured(against, base_store or store, cluster=cluster)
     if base is not None:

@@ -41,7 +41,7 @@ def gate(
     """
     check_about(about)
     if not claims:
-        raise UsageError("a gate needs at least one claim")
+        raise UsageError("a gate needs at least one claim", code="too-little-data")
     whole = measured_whole(run, store, valid_only=valid_only, cluster=cluster)
     measured_run, base = decided_part(whole), None
     if against is not None:

@@ -99,7 +99,7 @@ def _find_traffic(store: Store, run: str, options: WatchOptions) -> tuple[dict[s
     runs = [info for info in reversed(store.runs()) if info.kind in _TRAFFIC and info.started >= options.since]
     traffic = [info for info in runs if options.canary not in info.tags]
     if not traffic:
-        raise UsageError("the store holds no run of score or receive")
+        raise UsageError("the store holds no run of score or receive", code="other-content")
     newest = store.run(run) if run else traffic[-1]
     common = describe_run(newest, options.series)
     canaries = [info for info in runs if options.canary in info.tags and info.finished is not None]

@@ -60,11 +60,13 @@ def convert(
         to = "recordings"
     if to == "recordings":
         if not loaded.recordings:
-            raise UsageError(f"{path}: holds {loaded.kind}, and no recording")
+            raise UsageError(f"{path}: holds {loaded.kind}, and no recording", code="other-content")
         lines = b"".join(map(line, loaded.recordings)).rstrip(b"\n")
         return Converted(lines, "recordings", (), loaded.warnings, loaded.notes)
     if loaded.eval_set is None:
-        raise UsageError(f"{path}: holds {loaded.kind}; only eval sets and datasets are converted")
+        raise UsageError(
+            f"{path}: holds {loaded.kind}; only eval sets and datasets are converted", code="other-content"
+        )
     target = _default_format(loaded.kind) if to is None else to
     if target == "agents-cli":
         content, losses = dataset(loaded.eval_set, loaded.recordings)
@@ -80,7 +82,7 @@ def convert(
         return Converted(dumps(loaded.eval_set), target, tuple(losses), loaded.warnings, loaded.notes)
     written = write_evals(loaded.eval_set, target)
     if not loaded.eval_set.cases or written.content == b"[]":
-        raise UsageError(f"{path}: no case fits into {target}: {'; '.join(written.losses[:3])}")
+        raise UsageError(f"{path}: no case fits into {target}: {'; '.join(written.losses[:3])}", code="too-little-data")
     losses += written.losses
     notes = (*loaded.notes, *written.notes)
     return Converted(written.content, target, tuple(losses), loaded.warnings, notes, written.files)

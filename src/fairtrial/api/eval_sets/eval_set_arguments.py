@@ -41,7 +41,7 @@ def resolve_eval_set(argument: EvalSets | None, columns: Mapping[str, str] = NO_
     table = read_table(((((), place), row) for place, row in enumerate(rows)), reading, NAME)
     reading.finish()
     if table.eval_set is None:
-        raise UsageError(f"{NAME}: hold no messages of the user; name them `input`")
+        raise UsageError(f"{NAME}: hold no messages of the user; name them `input`", code="other-content")
     return table.eval_set
 
 

@@ -29,7 +29,7 @@ def expect(paths: Sequence[str | Path], name: str, *, lenient: bool = False) -> 
         else:
             cases[recording.case_id] = _case(recording)
     if not cases:
-        raise UsageError("no recording can be an expectation: all of them broke, or are empty")
+        raise UsageError("no recording can be an expectation: all of them broke, or are empty", code="too-little-data")
     return EvalSet(name, tuple(cases.values())), warnings
 
 

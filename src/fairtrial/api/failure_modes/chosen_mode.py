@@ -33,7 +33,7 @@ def choose_mode(run: Run | str | Path, failures: Failures, text: str) -> ChosenM
     if text.isdecimal() and len(text) < 10:
         number = int(text)
         if not 0 < number <= len(failures.modes):
-            raise UsageError(f"{spell('mode')}: run {failures.run} has no mode {number}; {has}")
+            raise UsageError(f"{spell('mode')}: run {failures.run} has no mode {number}; {has}", code="unknown-name")
         return ChosenMode(failures, failures.mode(number))
     key = name_key(text)
     mode = next((own for own in failures.modes if name_key(own.name) == key), None)
@@ -43,10 +43,13 @@ def choose_mode(run: Run | str | Path, failures: Failures, text: str) -> ChosenM
     if name is None or not isinstance(run, Run):
         names = ", ".join(repr(own.name) for own in failures.names[:10])
         people = f", and people named {names}" if names else ", and people gave no names"
-        raise UsageError(f"{spell('mode')}: run {failures.run} has no mode {text!r:.200}; {has}{people}")
+        raise UsageError(
+            f"{spell('mode')}: run {failures.run} has no mode {text!r:.200}; {has}{people}", code="unknown-name"
+        )
     if key == NOT_A_FAILURE:
         raise UsageError(
-            f"{spell('mode')}: {key!r} is no mode; `fairtrial labels RUN --references FILE` repairs those cases"
+            f"{spell('mode')}: {key!r} is no mode; `fairtrial labels RUN --references FILE` repairs those cases",
+            code="unknown-name",
         )
     if name.mode is not None and not name.judged:
         return ChosenMode(failures, failures.mode(name.mode))

@@ -55,7 +55,9 @@ def _read(own: Path, name: str, largest_distance: float) -> tuple[Failures, Fold
     folder_pass = FolderPass(manifest)
     tally = folder_pass.read(own)
     if tally.failed_attempts == 0 and _count_failed(manifest):
-        raise UsageError(f"{name}: holds no decisive steps, because an earlier version wrote it; score it again")
+        raise UsageError(
+            f"{name}: holds no decisive steps, because an earlier version wrote it; score it again", code="unusable-run"
+        )
     return count_modes(tally, manifest.run.id, largest_distance=largest_distance), folder_pass
 
 

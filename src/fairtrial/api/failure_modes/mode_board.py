@@ -46,6 +46,8 @@ _STEP = re.compile(r"[1-9][0-9]{0,5}\.([1-9][0-9]{0,5}|reply|user)")
 class BoardConflictError(UsageError):
     """Somebody else changed the modes since the page read them."""
 
+    code = "changed-meanwhile"
+
 
 class ModeBoard:
     """Reads and changes the boards of a store. Its methods may be called from several threads."""
@@ -153,7 +155,9 @@ class ModeBoard:
     def _failures(self, run: str) -> Failures:
         failures = self._find(run)
         if failures is None:
-            raise UsageError(f"run {run} has too many failures for a board; `fairtrial label {run}` draws a sample")
+            raise UsageError(
+                f"run {run} has too many failures for a board; `fairtrial label {run}` draws a sample", code="too-large"
+            )
         return failures
 
     def _cards(self, run: str, events: Sequence[BoardEvent]) -> list[BoardCard]:
@@ -293,7 +297,7 @@ def _check_note(request: shapes.NoteRequest) -> None:
     if request.step and not _STEP.fullmatch(request.step):
         raise UsageError(f"step: must be for example 2.3, 2.reply or 2.user, got {request.step!r:.40}")
     if request.is_failure and not (request.note or request.name or request.step):
-        raise UsageError("note: is empty, and nothing else is said")
+        raise UsageError("note: is empty, and nothing else is said", code="too-little-data")
 
 
 def _now() -> str:

@@ -46,7 +46,7 @@ def write_guard(run: Run | str | Path, failures: Failures, mode: FailureMode, pa
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+        raise UsageError(f"{path}: {error.strerror or error}", code="unwritable-file") from None
     criterion = next(own for own in criteria_in(path).criteria if own.name == guard.criterion)
     return GuardCheck(guard.criterion, judged=True) if guard.judged else _try_guard(evidence, failures, mode, criterion)
 

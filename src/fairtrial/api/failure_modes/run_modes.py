@@ -62,9 +62,12 @@ def find_run(run: str | Path | Run, store: str) -> Run:
     if isinstance(run, Run):
         return run
     if is_folder_of_results(run):
-        raise UsageError(f"{run}: a folder of results; give the run in the store, which has the conversations")
+        raise UsageError(
+            f"{run}: a folder of results; give the run in the store, which has the conversations", code="missing-option"
+        )
     if is_file(run):
         raise UsageError(
-            f"{run}: failures need the conversations; give the id of a run in the store, or import the run"
+            f"{run}: failures need the conversations; give the id of a run in the store, or import the run",
+            code="unusable-run",
         )
     return reread(store, str(run))

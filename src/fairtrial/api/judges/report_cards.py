@@ -39,7 +39,10 @@ def report_card(
     """
     if recorded is not None:
         if gold is not None or criteria or config is not None:
-            raise UsageError("recorded verdicts exist already: give either recorded, or gold, criteria and config")
+            raise UsageError(
+                "recorded verdicts exist already: give either recorded, or gold, criteria and config",
+                code="options-conflict",
+            )
         verdicts = _read_recorded(Path(recorded), columns, where)
         return ReportCard(judges=tuple(measure_judges(verdicts)), panels=tuple(measure_panels(verdicts)))
     check = plan_item_check(judges or Judges(), config, gold=gold, criteria=criteria, probes=probes)

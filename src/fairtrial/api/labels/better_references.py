@@ -34,7 +34,8 @@ def write_references(run: Run, path: Path) -> WrittenReferences:
     """
     if path.exists():
         raise UsageError(
-            f"{spell('references')}: {path} exists; choose another file, because an eval set is never changed"
+            f"{spell('references')}: {path} exists; choose another file, because an eval set is never changed",
+            code="would-overwrite",
         )
     labels = [label for label in run.labels if label.reference]
     repaired = repaired_cases(run)

@@ -69,6 +69,8 @@ def open_label_queue(url: str, run: str, request: shapes.QueueRequest) -> shapes
 class ItemLostError(UsageError):
     """The window does not hold the item any more, because it did not ask for a long time."""
 
+    code = "changed-meanwhile"
+
 
 @dataclass(frozen=True)
 class _Desk:
@@ -164,7 +166,7 @@ class LabelDesk:
         place = (request.number, request.copy)
         item = next((own for own in queues.items(number) if (own.number, own.copy) == place), None)
         if item is None:
-            raise UsageError(f"queue {number} has no item {request.number}")
+            raise UsageError(f"queue {number} has no item {request.number}", code="unknown-name")
         label = self._label(desk, item, request)
         if not queues.answer(number, place, holder, label, again=request.again):
             raise ItemLostError("another window has this item now, because this window did not ask for a long time")
@@ -194,7 +196,9 @@ class LabelDesk:
         queues = self._store.label_queues(run_id)
         queue = queues.queues().get(number)
         if queue is None:
-            raise UsageError(f"run {run_id} has no queue {number}; `fairtrial label {run_id}` opens one")
+            raise UsageError(
+                f"run {run_id} has no queue {number}; `fairtrial label {run_id}` opens one", code="unknown-name"
+            )
         positions = {item.position for item in queues.items(number)}
         keys = {position: key for position, key, _ in self._store.case_keys(run_id) if position in positions}
         signature = self._store.run(run_id).signatures.get(queue.criterion)

@@ -68,13 +68,15 @@ def _open_failures(store: Store, run_id: str, queue: LabelQueue) -> int:
     """Draw failed attempts, and return the number of the queue."""
     summary = store.summary(run_id)
     if summary is None:
-        raise UsageError(f"{spell('failures')}: run {run_id} is not finished")
+        raise UsageError(f"{spell('failures')}: run {run_id} is not finished", code="unusable-run")
     failures = find_failures(Run(store.run(run_id), summary, store))
     by_mode: defaultdict[int | None, list[Candidate]] = defaultdict(list)
     for own in failures.failed:
         by_mode[own.mode].append(Candidate(own.position, own.attempt))
     if not by_mode:
-        raise UsageError(f"{spell('failures')}: no attempt of run {run_id} failed; there is nothing to label")
+        raise UsageError(
+            f"{spell('failures')}: no attempt of run {run_id} failed; there is nothing to label", code="too-little-data"
+        )
     modes = sorted(failures.modes, key=lambda mode: (-mode.attempts, mode.number))
     source = random.Random(queue.seed)  # noqa: S311  (a sample, not a secret)
     sample = draw_failures([by_mode[mode.number] for mode in modes], by_mode[None], queue.sample, source)
@@ -90,10 +92,15 @@ def queue_terms(store: Store, run_id: str) -> dict[str, CriterionTerms]:
 def _check(store: Store, run_id: str, queue: LabelQueue) -> None:
     terms = queue_terms(store, run_id)
     if (queue.by == "failures") != (queue.criterion == FAILURES) or (queue.by == "failures" and queue.part is not None):
-        raise UsageError(f"{spell('failures')}: labels whole attempts, whatever criterion failed; leave out other ways")
+        raise UsageError(
+            f"{spell('failures')}: labels whole attempts, whatever criterion failed; leave out other ways",
+            code="options-conflict",
+        )
     if queue.criterion not in terms:
         hint = nearest(queue.criterion, terms) or f"; the run has {', '.join(terms) or 'no criteria'}"
-        raise UsageError(f"{spell('criterion')}: run {run_id} has no criterion {queue.criterion!r}{hint}")
+        raise UsageError(
+            f"{spell('criterion')}: run {run_id} has no criterion {queue.criterion!r}{hint}", code="unknown-name"
+        )
     if not 1 <= queue.sample <= _MOST_ITEMS:
         raise UsageError(f"{spell('sample')}: must be a number from 1 to {_MOST_ITEMS}, got {queue.sample}")
     if not 0 <= queue.overlap <= 1:

@@ -40,7 +40,7 @@ def only_failed(plan: Plan, run_id: str, store: str) -> Plan:
         if attempts.verdict not in _GREEN
     }
     if not failed:
-        raise UsageError(f"{spell('failed_from')} {earlier.info.id}: every case passed")
+        raise UsageError(f"{spell('failed_from')} {earlier.info.id}: every case passed", code="too-little-data")
     cases = tuple(case for case in plan.cases if (case.eval_set, case.case.id) in failed)
     if not cases:
         problem = f"of its {count(len(failed), 'failed case')}, none is in these files"

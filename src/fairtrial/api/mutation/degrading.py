@@ -115,7 +115,7 @@ def plan_degradation(
     plan = plan_run(eval_set, agent, criteria, reading, run)
     reason = plan.agent.refuses_environment if isinstance(plan.agent, RefusesEnvironment) else ""
     if reason:
-        raise UsageError(f"the tools of this agent cannot be degraded: {reason}")
+        raise UsageError(f"the tools of this agent cannot be degraded: {reason}", code="not-supported")
     # A criterion without a threshold cannot catch a mutant.
     cases = tuple(replace(case, criteria=deciding_criteria(case.criteria)) for case in plan.cases)
     judged = judged_criteria(cases)

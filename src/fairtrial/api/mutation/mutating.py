@@ -170,7 +170,10 @@ def plan_mutation(
     own = tuple(operator for operator in options.operators if isinstance(operator, Operator))
     selected_operators = (*(operators_named(listed, languages) if listed or not (own or names) else ()), *own)
     if (from_run is None) == (eval_set is None):
-        raise UsageError(f"mutate needs either eval sets or a stored run ({spell('from_run')} RUN), and not both")
+        raise UsageError(
+            f"mutate needs either eval sets or a stored run ({spell('from_run')} RUN), and not both",
+            code="options-conflict",
+        )
     if from_run is not None:
         with closing(open_store(options.store, create=False)) as run_store:
             from_run = run_store.run(from_run).id
@@ -226,12 +229,14 @@ def _check_applies(plan: MutationPlan) -> None:
     if not plan.baselines.pairs:
         raise UsageError(
             "no case has a fixed conversation with a reply or calls that could be changed; "
-            f"run the agent first, and use the stored run: {spell('from_run')} RUN"
+            f"run the agent first, and use the stored run: {spell('from_run')} RUN",
+            code="too-little-data",
         )
     if not plan.mutants:
         raise UsageError(
             f"no operator applies to these conversations; leave out {spell('operators')} and {spell('languages')}, "
-            "or use eval sets whose cases expect replies or calls"
+            "or use eval sets whose cases expect replies or calls",
+            code="options-conflict",
         )
 
 
@@ -270,7 +275,8 @@ def mutate(
         if from_run is not None or languages or eval_set is None or len(options.names) < len(operators):
             raise UsageError(
                 "with an agent, mutate needs eval sets and takes names of degradations only: "
-                "leave out from_run, languages, and operators that are objects"
+                "leave out from_run, languages, and operators that are objects",
+                code="options-conflict",
             )
         degradation_plan = plan_degradation(eval_set, agent, criteria, options, reading, run)
         return execute_mutation(degradation_plan, store=store).report
@@ -324,7 +330,8 @@ async def _execute(
             raise UsageError(
                 f"no baseline passes, so that nothing was mutated:\n{first_reasons}\nMake the criteria accept the "
                 f"conversations, for example with {spell('criteria')}, or mutate a run that "
-                f"passed with {spell('from_run')} RUN"
+                f"passed with {spell('from_run')} RUN",
+                code="too-little-data",
             )
         passing = {
             position: recording

@@ -193,7 +193,8 @@ def _collect_criteria(origins: Sequence[Sequence[Any]]) -> Criteria:
         return Path(names[0])
     raise UsageError(
         f"the criteria of the run came from {', '.join(names) or 'nowhere'}, which cannot be read again; "
-        f"name a configuration with {spell('criteria')}"
+        f"name a configuration with {spell('criteria')}",
+        code="unreadable-file",
     )
 
 

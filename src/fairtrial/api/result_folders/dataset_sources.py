@@ -69,7 +69,8 @@ def read_manifest(folder: Path, name: str) -> Manifest:
     except OSError:
         raise UsageError(
             f"{name}: holds no {MANIFEST}; the store has only the attempts that did not pass, so that their numbers "
-            "would mislead"
+            "would mislead",
+            code="unusable-run",
         ) from None
     except msgspec.DecodeError as error:
         raise FormatError(f"{name}/{MANIFEST}", [f"must be a manifest of fairtrial: {error}"]) from None

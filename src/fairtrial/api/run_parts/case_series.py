@@ -49,14 +49,14 @@ def find_series(store: Store, run: str, series: Sequence[str], order: str) -> tu
             raise UsageError(f"{spell('series')}: must be one of {', '.join(FIELDS)}, got {field!r}")
     finished = [info for info in reversed(store.runs()) if info.finished is not None]
     if not finished:
-        raise UsageError("the store holds no finished run")
+        raise UsageError("the store holds no finished run", code="other-content")
     chosen = store.run(run) if run else finished[-1]
     common = describe_run(chosen, series)
     members = [info for info in finished if describe_run(info, series) == common]
     if order == "commit":
         members.sort(key=_date)
     if not members:
-        raise UsageError(f"run {chosen.id} is not finished, and its series has no other run")
+        raise UsageError(f"run {chosen.id} is not finished, and its series has no other run", code="unusable-run")
     return common, members
 
 

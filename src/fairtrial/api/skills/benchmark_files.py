@@ -43,18 +43,18 @@ def write_benchmark(run: Run, folder: Path) -> list[Path]:
     variants, or if the folder holds something.
     """
     if not run.info.config.get("variants"):
-        raise UsageError("the run does not test a skill, so that it has no variants to lay out")
+        raise UsageError("the run does not test a skill, so that it has no variants to lay out", code="unknown-name")
     written: dict[Path, None] = {}
     try:
         if folder.exists() and any(folder.iterdir()):
-            raise UsageError(f"{folder}: holds something; name a new folder")
+            raise UsageError(f"{folder}: holds something; name a new folder", code="would-overwrite")
         for name, content in _files(run):
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
             written[file] = None
     except OSError as problem:
-        raise UsageError(f"{folder}: {problem.strerror or problem}") from None
+        raise UsageError(f"{folder}: {problem.strerror or problem}", code="unwritable-file") from None
     return list(written)
 
 

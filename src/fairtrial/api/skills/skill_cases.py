@@ -47,7 +47,7 @@ def read_skill_cases(path: str, options: SkillOptions, reading: ReadOptions) -> 
     """Return the skill at a path with the cases that a run asks for. Raises UsageError if it has none."""
     start = find_skill_folder(path)
     if start is None:
-        raise UsageError(f"{path}: holds no {FILE}")
+        raise UsageError(f"{path}: holds no {FILE}", code="other-content")
     folder = find_skill(start)
     skill = read_skill_at(folder)
     place, only = split_cases(path)
@@ -122,7 +122,9 @@ def _select_sets(
     for source in sources:
         eval_set = source.loaded.eval_set
         if eval_set is None or source.loaded.kind not in (*KINDS, TRIGGER_KIND):
-            raise UsageError(f"{source.loaded.path}: holds {source.loaded.kind}, and no cases of a skill")
+            raise UsageError(
+                f"{source.loaded.path}: holds {source.loaded.kind}, and no cases of a skill", code="other-content"
+            )
         own = [case for case in eval_set.cases if case in chosen]
         asks = [case for case in own if _is_asked(case, source.loaded.kind, trigger=options.trigger)]
         omitted += len(own) - len(asks)
@@ -167,7 +169,7 @@ def _prepare(case: EvalCase, place: _Place, notes: list[str]) -> EvalCase:
             notes.append(f"{file.source!r} is a part of the skill, and is not given to the agent as a file")
             continue
         if source is None:
-            raise UsageError(f"{place.root}: {_lack_of_file(file, case, place.root)}")
+            raise UsageError(f"{place.root}: {_lack_of_file(file, case, place.root)}", code="no-such-file")
         files.append(_with_digest(file, source))
     return replace(case, workspace=replace(own, files=tuple(files), skill=place.skill), extra=None)
 

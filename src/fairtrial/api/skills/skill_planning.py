@@ -124,7 +124,10 @@ def _parts_to_drop(folder: Path, options: SkillOptions) -> dict[str, SkillPart]:
     if options.drop is None:
         return {}
     if options.versus is not None or options.descriptions or options.trigger:
-        raise UsageError("drop: compares a skill with its own parts, so that it takes no other version and no trigger")
+        raise UsageError(
+            "drop: compares a skill with its own parts, so that it takes no other version and no trigger",
+            code="options-conflict",
+        )
     parts = skill_parts((folder / FILE).read_bytes(), options.drop)
     if not 1 <= len(parts) <= _MOST_PARTS:
         raise UsageError(f"drop: the skill has {count(len(parts), options.drop[:-1])}; 1 to {_MOST_PARTS} are possible")
@@ -141,7 +144,7 @@ def _variants(
         try:
             text = Path(file).read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"descriptions: {file!r}: cannot be read: {error}") from None
+            raise UsageError(f"descriptions: {file!r}: cannot be read: {error}", code="unreadable-file") from None
         name = Path(file).stem
         if not text or name in (WITH, WITHOUT, OLD, *dict(variants)):
             raise UsageError(f"descriptions: {file!r}: must hold a text, and have a name of its own")
@@ -164,7 +167,7 @@ def _version_at(name: str, folder: Path) -> Path:
     commit = find_commit(folder, name, f"{problem} is no folder, and")
     old = write_revision(folder, commit, temporary_folder("version"), problem)
     if not (old / FILE).is_file():
-        raise UsageError(f"{problem} holds no {FILE} in its folder")
+        raise UsageError(f"{problem} holds no {FILE} in its folder", code="other-content")
     return old
 
 
@@ -212,9 +215,12 @@ def _equip(
     try:
         target = agent_at(name, on_path=not start_of_image(sandbox))
     except UsageError as error:
-        raise UsageError(f"{spell('agent')} {agent}: {error}") from None
+        raise UsageError(f"{spell('agent')} {agent}: {error}", code=error.code) from None
     if options.trigger and target.harness.log == "text":
-        raise UsageError(f"{spell('trigger')}: the log of {target.harness.name} is text, which names no use of a skill")
+        raise UsageError(
+            f"{spell('trigger')}: the log of {target.harness.name} is text, which names no use of a skill",
+            code="not-supported",
+        )
     check_credentials(options.credentials)
     program = program_version(target.harness, start_of_image(sandbox))
     check_version(target.harness, program)
@@ -236,7 +242,9 @@ def _budget(target: HarnessAgent, running: RunOptions) -> Budget | None:
     if budget is None or budget.max_cost is None:
         return None
     if target.harness.log not in _PRICED_LOGS:
-        raise UsageError(f"{spell('max_cost')}: {target.harness.name} does not report what an attempt costs")
+        raise UsageError(
+            f"{spell('max_cost')}: {target.harness.name} does not report what an attempt costs", code="not-supported"
+        )
     return budget
 
 
@@ -262,7 +270,10 @@ def _default_criteria(sets: Sequence[EvalSet], *, trigger: bool) -> dict[str, An
     if any(case.rubrics for case in cases):
         criteria[_RUBRICS] = 1.0
     if not criteria:
-        raise UsageError("no case has a check, an assertion or an expected output, so that nothing can be graded")
+        raise UsageError(
+            "no case has a check, an assertion or an expected output, so that nothing can be graded",
+            code="too-little-data",
+        )
     return criteria
 
 

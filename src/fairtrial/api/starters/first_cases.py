@@ -55,7 +55,10 @@ def name_cases(beginning: Beginning, folder: Path) -> Path:
     if beginning.questions is not None and _expects_anything(load_eval_set(beginning.questions)):
         return beginning.questions
     if target.exists():
-        raise UsageError(f"{target} exists, and would be overwritten; name another folder, or take it as the questions")
+        raise UsageError(
+            f"{target} exists, and would be overwritten; name another folder, or take it as the questions",
+            code="would-overwrite",
+        )
     return target
 
 
@@ -100,7 +103,10 @@ def choose_criteria(cases: FirstCases) -> Mapping[str, Any]:
     if replies and not criteria:
         criteria["response_match_score"] = 0.5  # equal words decide only where nothing else can
     if not criteria:
-        raise UsageError("the cases expect neither calls nor replies nor checks, so that no criterion applies to them")
+        raise UsageError(
+            "the cases expect neither calls nor replies nor checks, so that no criterion applies to them",
+            code="too-little-data",
+        )
     return criteria
 
 

@@ -65,7 +65,10 @@ def check_gate_files() -> None:
     project = find_project(Path.cwd())
     for file in (project, WORKFLOW):
         if file is not None and file.exists():
-            raise UsageError(f"{file} exists, and would be overwritten; move it, or write the gate into it by hand")
+            raise UsageError(
+                f"{file} exists, and would be overwritten; move it, or write the gate into it by hand",
+                code="would-overwrite",
+            )
 
 
 def plan_first_run(beginning: Beginning, cases: FirstCases, criteria: Mapping[str, Any]) -> Plan:

@@ -50,7 +50,7 @@ def write_example(name: str, folder: Path | None) -> tuple[list[Path], str]:
     samples = _samples()
     if name not in samples:
         near = nearest(name, example_names()) or f"; examples: {', '.join(example_names())}"
-        raise UsageError(f"{name!r} is not an example{near}")
+        raise UsageError(f"{name!r} is not an example{near}", code="unknown-name")
     target = folder or Path("traces")
     file, expected = target / samples[name].name, target / "order.evalset.json"
     _copy({file: samples[name]})
@@ -76,10 +76,13 @@ def _copy(sources: dict[Path, Path]) -> None:
     """Copy files to new places. Raises UsageError before anything is written if a place is taken."""
     for target in sources:
         if target.exists():
-            raise UsageError(f"{target} exists, and would be overwritten; name another folder: fairtrial init FOLDER")
+            raise UsageError(
+                f"{target} exists, and would be overwritten; name another folder: fairtrial init FOLDER",
+                code="would-overwrite",
+            )
     for target, source in sources.items():
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(source.read_bytes())
         except OSError as problem:
-            raise UsageError(f"{target}: {problem.strerror or problem}") from None
+            raise UsageError(f"{target}: {problem.strerror or problem}", code="unwritable-file") from None

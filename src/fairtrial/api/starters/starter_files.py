@@ -45,13 +45,16 @@ def write_starter(folder: Path) -> list[Path]:
     targets = [folder / source.name for source in sources]
     for target in targets:
         if target.exists():
-            raise UsageError(f"{target} exists, and would be overwritten; name another folder: fairtrial init FOLDER")
+            raise UsageError(
+                f"{target} exists, and would be overwritten; name another folder: fairtrial init FOLDER",
+                code="would-overwrite",
+            )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for source, target in zip(sources, targets, strict=True):
             target.write_bytes(source.read_bytes())
     except OSError as problem:
-        raise UsageError(f"{folder}: {problem.strerror or problem}") from None
+        raise UsageError(f"{folder}: {problem.strerror or problem}", code="unwritable-file") from None
     return targets
 
 
@@ -63,7 +66,10 @@ def write_agent_skill(harness: str) -> Path:
     target = Path(find_harness(harness, on_path=False).skills, "fairtrial", "SKILL.md")
     text = (_STARTER / "skill" / "SKILL.md").read_bytes()
     if target.exists() and target.read_bytes() != text:
-        raise UsageError(f"{target} exists, and would be overwritten; remove it to get the one of this version")
+        raise UsageError(
+            f"{target} exists, and would be overwritten; remove it to get the one of this version",
+            code="would-overwrite",
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(text)
     return target
@@ -80,14 +86,14 @@ def write_skill_evals(folder: Path) -> list[Path]:
     targets = [home / EVALS / "evals.json", home / EVALS / "trigger-eval.json"]
     for target in targets:
         if target.exists():
-            raise UsageError(f"{target} exists, and would be overwritten")
+            raise UsageError(f"{target} exists, and would be overwritten", code="would-overwrite")
     documents = (_evals(skill.name, subject), _queries(skill.name, subject))
     try:
         targets[0].parent.mkdir(exist_ok=True)
         for target, document in zip(targets, documents, strict=True):
             target.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     except OSError as problem:
-        raise UsageError(f"{folder}: {problem.strerror or problem}") from None
+        raise UsageError(f"{folder}: {problem.strerror or problem}", code="unwritable-file") from None
     return targets
 
 

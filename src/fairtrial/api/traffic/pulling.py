@@ -102,7 +102,7 @@ def pull(
         sessions = {"", session, redactor.pseudonym(session) if redactor else ""} if session else set[str]()
         report = _write(part, output, sessions, traces)
     except OSError as error:
-        raise UsageError(f"{error.filename or part}: {error.strerror or error}") from None
+        raise UsageError(f"{error.filename or part}: {error.strerror or error}", code="unwritable-file") from None
     part.unlink()
     return report
 

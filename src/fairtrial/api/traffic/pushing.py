@@ -38,7 +38,7 @@ def scores_to_push(run: Run) -> tuple[PushedScore, ...]:
     """Return the scores and the labels of a run with their places in the traces. Raises UsageError without any."""
     scores = tuple(yield_scores(run))
     if not scores:
-        raise UsageError(f"run {run.info.id} has nothing to push: {_NO_TRACES}")
+        raise UsageError(f"run {run.info.id} has nothing to push: {_NO_TRACES}", code="too-little-data")
     return scores
 
 

@@ -119,10 +119,12 @@ def _write(redactor: LineRedactor, source: TextFile, target: Path | None, option
 def _targets(paths: Sequence[str], options: RedactOptions) -> list[Path | None]:
     """Return the file that is written for each input, or None for standard output. Raises UsageError."""
     if options.check + options.in_place + (options.output is not None) > 1:
-        raise UsageError(f"give only one of {spell('check')}, {spell('in_place')} and {spell('output')}")
+        raise UsageError(
+            f"give only one of {spell('check')}, {spell('in_place')} and {spell('output')}", code="options-conflict"
+        )
     if options.in_place:
         if "-" in paths:
-            raise UsageError(f"{spell('in_place')}: standard input cannot be replaced")
+            raise UsageError(f"{spell('in_place')}: standard input cannot be replaced", code="input-read-twice")
         return [Path(path) for path in paths]
     if options.output is None:
         return [None] * len(paths)
@@ -131,7 +133,8 @@ def _targets(paths: Sequence[str], options: RedactOptions) -> list[Path | None]:
         if target.exists() and any(os.path.exists(path) and target.samefile(path) for path in paths):  # noqa: PTH110
             raise UsageError(
                 f"{spell('output')}: {target} is a file that this command reads; choose another "
-                f"file, or {spell('in_place')}"
+                f"file, or {spell('in_place')}",
+                code="would-overwrite",
             )
     return list(targets)
 

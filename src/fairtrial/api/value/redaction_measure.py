@@ -45,7 +45,7 @@ def measure_redaction(paths: Sequence[str], *, people: bool = False, emails: boo
     """
     parts = [part for path in paths for part in _read_parts(path)]
     if not parts:
-        raise UsageError(f"{', '.join(paths)}: no text to plant secrets in")
+        raise UsageError(f"{', '.join(paths)}: no text to plant secrets in", code="too-little-data")
     chance = random.Random(len(parts))  # noqa: S311 - the canaries protect nothing
     planted: Counter[tuple[str, str]] = Counter()
     hits_by_kind: Counter[tuple[str, str]] = Counter()

@@ -120,20 +120,28 @@ def select_files(
     texts_embedder = embedding.installed_embedder() if embedder is None else embedding.embedder(embedder)
     embed = choose_part(texts_embedder, novelty_of)
     if redact is not None and output is None:
-        raise UsageError(f"{spell('redact')} needs {spell('output')}: only written traces are redacted")
+        raise UsageError(
+            f"{spell('redact')} needs {spell('output')}: only written traces are redacted", code="missing-option"
+        )
     make_finders(people=redact == "people")  # raises if the library is missing
     options = SelectOptions(budget=budget, by=by, per=per)
     options.check(embedded=embed is not None)
     files = document_files(paths)
     if "-" in files:
-        raise UsageError("select reads its input twice, which standard input does not allow; save it to a file")
+        raise UsageError(
+            "select reads its input twice, which standard input does not allow; save it to a file",
+            code="input-read-twice",
+        )
     if output is not None and output.resolve() in {Path(file).resolve() for file in files}:
-        raise UsageError(f"{spell('output')}: {output}: would be written over, as an input")
+        raise UsageError(f"{spell('output')}: {output}: would be written over, as an input", code="would-overwrite")
     defaults = TraceDefaults(confidence, success)
     reading = _Reading(embed, options, ProcessPool(jobs or count_cores()))
     candidates = reading.read(iter_documents(files, defaults))
     if not candidates.ids:
-        raise UsageError(f"nothing to select from: {'; '.join(reading.refused[:3]) or 'the files hold no trace'}")
+        raise UsageError(
+            f"nothing to select from: {'; '.join(reading.refused[:3]) or 'the files hold no trace'}",
+            code="other-content",
+        )
     selection = select_traces(candidates, options)
     if output is not None:
         _write(output, iter_documents(files, defaults), selection, people=redact == "people")

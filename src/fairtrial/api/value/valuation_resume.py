@@ -58,7 +58,8 @@ def read_finished(valuation: Valuation, lines: Iterable[bytes], output: Path) ->
             raise UsageError(
                 f"{spell('resume')}: line {number} of {output} does not match {origin}; the "
                 "inputs or options have changed. "
-                f"Use the original ones, or a new {spell('output')}."
+                f"Use the original ones, or a new {spell('output')}.",
+                code="cannot-resume",
             )
         if isinstance(trace, ReasoningTrace):
             remembered.append((number - 1, trace.id))

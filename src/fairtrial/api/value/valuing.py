@@ -75,10 +75,12 @@ class ValueOptions:
         if not self.dedup:
             if given:
                 limit = spell(f"dedup_{next(iter(given))}")
-                raise UsageError(f"{limit} needs {spell('dedup')}: it says when two traces are duplicates")
+                raise UsageError(
+                    f"{limit} needs {spell('dedup')}: it says when two traces are duplicates", code="missing-option"
+                )
             return None
         if find_spec("numpy") is None:
-            raise UsageError(lacks_extra(spell("dedup"), "select"))
+            raise UsageError(lacks_extra(spell("dedup"), "select"), code="missing-package")
         options = DedupOptions(**given)
         options.check()
         return options
@@ -110,29 +112,45 @@ class ValueOutputs:
         """Raise UsageError for options that do not fit together, and for an output that is an input."""
         self._check_keep()
         if self.resume and self.output is None:
-            raise UsageError(f"{spell('resume')} needs {spell('output')}: the finished rows are read from it")
+            raise UsageError(
+                f"{spell('resume')} needs {spell('output')}: the finished rows are read from it", code="missing-option"
+            )
         if self.resume and "-" in inputs:
-            raise UsageError(f"{spell('resume')} reads its input from the start, which standard input does not allow")
+            raise UsageError(
+                f"{spell('resume')} reads its input from the start, which standard input does not allow",
+                code="input-read-twice",
+            )
         for name, limit in ((spell("threshold"), self.threshold), (spell("fail_under"), self.fail_under)):
             if limit is not None and not 0.0 <= limit <= 1.0:
                 raise UsageError(f"{name}: must be a number from 0 to 1, got {limit!r}")
         paths_in_use = {Path(path).resolve() for path in inputs}
         for path in (self.output, self.parquet, self.keep, self.redactions):
             if path is not None and path.resolve() in paths_in_use:
-                raise UsageError(f"{path}: would be written over, as an input or by another output")
+                raise UsageError(
+                    f"{path}: would be written over, as an input or by another output", code="would-overwrite"
+                )
             paths_in_use |= {path.resolve()} if path is not None else set()
 
     def _check_keep(self) -> None:
         """Raise UsageError for options about kept traces without --keep."""
         if self.keep is not None and self.threshold is None:
-            raise UsageError(f"{spell('keep')} needs {spell('threshold')}: the least score of a trace that is kept")
+            raise UsageError(
+                f"{spell('keep')} needs {spell('threshold')}: the least score of a trace that is kept",
+                code="missing-option",
+            )
         if self.redact is not None and self.keep is None:
-            raise UsageError(f"{spell('redact')} needs {spell('keep')}: only kept traces are redacted")
+            raise UsageError(
+                f"{spell('redact')} needs {spell('keep')}: only kept traces are redacted", code="missing-option"
+            )
         make_finders(people=self.redact == "people")  # raises if the library is missing
         if self.keep_private and self.keep is None:
-            raise UsageError(f"{spell('keep_private')} needs {spell('keep')}: it says which traces are kept")
+            raise UsageError(
+                f"{spell('keep_private')} needs {spell('keep')}: it says which traces are kept", code="missing-option"
+            )
         if self.redactions is not None and self.keep is None:
-            raise UsageError(f"{spell('redactions')} needs {spell('keep')}: only kept traces are redacted")
+            raise UsageError(
+                f"{spell('redactions')} needs {spell('keep')}: only kept traces are redacted", code="missing-option"
+            )
 
 
 @dataclass(frozen=True)
@@ -175,7 +193,8 @@ class PlannedValuation:
         elif kept_count:
             raise UsageError(
                 f"{spell('resume')}: {keep}: does not exist, although the run kept {count(kept_count, 'trace')}; "
-                f"use a new {spell('output')}"
+                f"use a new {spell('output')}",
+                code="no-such-file",
             )
         redactions = list(redact_finished(self.valuation, finished_rows))
         report.add_finished(finished_rows.scores, redactions)
@@ -232,7 +251,8 @@ def plan_value(
     if dedup is not None and outputs.resume:
         raise UsageError(
             f"{spell('resume')} cannot continue {spell('dedup')}, which compares "
-            "each trace with all before it; start anew"
+            "each trace with all before it; start anew",
+            code="options-conflict",
         )
     _check_options(options, paths, from_run, store)
     notes: list[str] = []
@@ -247,11 +267,15 @@ def plan_value(
         notes.append(f"{options.index}: made from these traces; there is nothing to search yet, so novelty is 0.5")
     if options.index is not None and not options.index.absolute().parent.is_dir():
         raise UsageError(
-            f"{spell('index')}: {options.index}: its folder does not exist, so the index could not be saved"
+            f"{spell('index')}: {options.index}: its folder does not exist, so the index could not be saved",
+            code="no-such-file",
         )
     defaults = TraceDefaults(options.confidence, options.success)
     if options.novelty == "leave-one-out" and "-" in files:
-        raise UsageError("novelty 'leave-one-out' reads its input twice, which standard input does not allow")
+        raise UsageError(
+            "novelty 'leave-one-out' reads its input twice, which standard input does not allow",
+            code="input-read-twice",
+        )
     valuation = Valuation(
         files,
         context=ScoringContext(
@@ -275,13 +299,16 @@ def plan_value(
 
 def _check_options(options: ValueOptions, paths: Sequence[str], from_run: str | None, store: str | None) -> None:
     if bool(paths) == bool(from_run):
-        raise UsageError(f"give either FILE... or {spell('from_run')} RUN")
+        raise UsageError(f"give either FILE... or {spell('from_run')} RUN", code="options-conflict")
     if store and not from_run:
-        raise UsageError(f"{spell('store')} needs {spell('from_run')}: only a stored run is read from it")
+        raise UsageError(
+            f"{spell('store')} needs {spell('from_run')}: only a stored run is read from it", code="missing-option"
+        )
     if options.extend and options.novelty != "corpus":
         raise UsageError(
             f"{spell('extend')} needs {spell('novelty')} corpus: a sequence always "
-            "extends its index, leave-one-out has none"
+            "extends its index, leave-one-out has none",
+            code="missing-option",
         )
     find_weights(options.profile)
     if options.confidence is not None and not 0.0 <= options.confidence <= 1.0:
@@ -289,7 +316,10 @@ def _check_options(options: ValueOptions, paths: Sequence[str], from_run: str | 
     if options.ttl is not None and not options.ttl > 0:
         raise UsageError(f"{spell('ttl')}: must be more than 0 seconds, got {options.ttl!r}")
     if options.ttl is not None and options.index is None:
-        raise UsageError(f"{spell('ttl')} needs {spell('index')}: it is the time to live of the traces in the index")
+        raise UsageError(
+            f"{spell('ttl')} needs {spell('index')}: it is the time to live of the traces in the index",
+            code="missing-option",
+        )
 
 
 def _documents_of_run(run_id: str, store: str | None, defaults: TraceDefaults, notes: list[str]) -> list[Document]:
@@ -312,7 +342,8 @@ def _documents_of_run(run_id: str, store: str | None, defaults: TraceDefaults, n
         run_store.close()
     if not documents:
         raise UsageError(
-            f"{spell('from_run')}: the run {run.id} holds no traces; value the files that it scored instead"
+            f"{spell('from_run')}: the run {run.id} holds no traces; value the files that it scored instead",
+            code="other-content",
         )
     return documents
 
@@ -336,4 +367,4 @@ def _open_parquet(path: Path) -> Parquet:
     try:
         return Parquet(path, ValueRow)
     except ImportError as error:
-        raise UsageError(lacks_extra(spell("parquet"), "parquet")) from error
+        raise UsageError(lacks_extra(spell("parquet"), "parquet"), code="missing-package") from error

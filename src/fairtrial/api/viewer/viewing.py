@@ -269,14 +269,14 @@ class StoreViewer:
     def attempt(self, run_id: str, position: int, attempt: int) -> AttemptView:
         """Return everything about an attempt. Raises UsageError if it does not exist."""
         if max(position, attempt) > _LARGEST:
-            raise UsageError(f"run {run_id} has no attempt {attempt} at a case {position}")
+            raise UsageError(f"run {run_id} has no attempt {attempt} at a case {position}", code="unknown-name")
         run = self._excerpt(self.store.run(run_id).id, [position])
         agents = AgentIndex()
         for parts in attempt_parts(run):
             if parts.result.attempt == attempt:
                 view = attempt_view(parts, run.ballots, run.replies, run.info.signatures, agents)
                 return msgspec.structs.replace(view, agents=agents.views, decisive=self._decisive(run.info.id, view))
-        raise UsageError(f"run {run.info.id} has no attempt {attempt} at a case {position}")
+        raise UsageError(f"run {run.info.id} has no attempt {attempt} at a case {position}", code="unknown-name")
 
     def _decisive(self, run_id: str, view: AttemptView) -> DecisiveView | None:
         """Return where an attempt went wrong. Whoever reads a run that goes on does not wait for it."""

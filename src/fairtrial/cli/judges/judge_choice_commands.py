@@ -82,7 +82,7 @@ def choose(runs: tuple[str, ...], json_file: Path | None, **options: Any) -> int
 
     if options["recorded"] is not None:
         if runs or options["criterion"] or options["config"]:
-            raise UsageError("--recorded does not go with a run, --criterion and --config")
+            raise UsageError("--recorded does not go with a run, --criterion and --config", code="options-conflict")
         where = join_pairs(options["where"])
         choice = api.choose_recorded(
             options["recorded"], _terms(options), current=options["current"], columns=options["columns"], where=where
@@ -187,7 +187,10 @@ def _align(runs: tuple[str, ...], options: dict[str, Any], aligned: Any) -> Judg
 
     missing = [f"--{name}" for name in ("criterion", "config") if options[name] is None]
     if not runs or missing:
-        raise UsageError(f"{' and '.join(missing) or 'RUN'}: give the run with the labels, --criterion and --config")
+        raise UsageError(
+            f"{' and '.join(missing) or 'RUN'}: give the run with the labels, --criterion and --config",
+            code="missing-option",
+        )
     with Progress(0, quiet=False, activity="measuring judges", problem="unread") as progress:
         return api.align_judge(
             runs,

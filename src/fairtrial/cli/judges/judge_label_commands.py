@@ -39,7 +39,7 @@ def sample(run: str, criterion: str, number: int, balance: bool, seed: int, outp
     from fairtrial import api
 
     if output.exists():
-        raise UsageError(f"--output: {output} exists and may hold labels; choose another file")
+        raise UsageError(f"--output: {output} exists and may hold labels; choose another file", code="would-overwrite")
     rows = api.sample_outcomes(run, criterion, store=store, number=number, balance=balance, seed=seed)
     api.sample_file(rows, output)
     echo(f"wrote {len(rows)} outcomes to {output}; fill in the column label")

@@ -140,7 +140,7 @@ class DatasetFlags:
 def read_dataset(options: Mapping[str, Any], jobs: int) -> DatasetFlags:
     """Return a data set as the options describe it. Raises UsageError."""
     if options["address"] and options["engine"] != "ray":
-        raise UsageError("--address needs --engine ray: it is the address of a cluster")
+        raise UsageError("--address needs --engine ray: it is the address of a cluster", code="missing-option")
     return DatasetFlags(
         api.DatasetOptions(
             None if options["data_columns"] is None else api.columns_in(options["data_columns"]),
@@ -162,7 +162,8 @@ def refuse_without_out(context: click.Context) -> None:
     for name in _NAMES:
         if name not in allowed and _is_given(context, name):
             raise UsageError(
-                f"--{name.removeprefix('data_').replace('_', '-')} needs --out, the folder of a scored data set"
+                f"--{name.removeprefix('data_').replace('_', '-')} needs --out, the folder of a scored data set",
+                code="missing-option",
             )
 
 
@@ -184,7 +185,7 @@ def refuse_with_out(context: click.Context) -> None:
         name = parameter.name or ""
         if (name.endswith("_report") or name in _ONLY_RUNS) and _is_given(context, name):
             advice = "the folder holds all results, and `fairtrial show` reports them"
-            raise UsageError(f"{parameter.opts[0]}: does not go with --out; {advice}")
+            raise UsageError(f"{parameter.opts[0]}: does not go with --out; {advice}", code="options-conflict")
 
 
 def _is_given(context: click.Context, name: str) -> bool:

@@ -32,9 +32,9 @@ def read_environment(
         try:
             values = dotenv_values(file, encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise UsageError(f"{file}: cannot be read: {error}") from None
+            raise UsageError(f"{file}: cannot be read: {error}", code="unreadable-file") from None
         if problem := api.mixed_sources(values, os.environ):
-            raise UsageError(f"{file}: {problem}")
+            raise UsageError(f"{file}: {problem}", code="unreadable-file")
         for name, value in values.items():
             if value is not None:
                 os.environ.setdefault(name, value)

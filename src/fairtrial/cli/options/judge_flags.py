@@ -98,7 +98,10 @@ def make_judges(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = 
         for name, value in stored.items():
             if earlier.get(name) != value:
                 option = f"--{name.replace('_', '-')}"
-                raise UsageError(f"--resume: {option} must be {earlier.get(name)!r} as in the run, got {value!r}")
+                raise UsageError(
+                    f"--resume: {option} must be {earlier.get(name)!r} as in the run, got {value!r}",
+                    code="not-supported",
+                )
         stored = dict(earlier)
     return api.Judges(
         model=stored.get("judge_model"),
@@ -114,7 +117,9 @@ def find_models(options: Mapping[str, Any]) -> api.ModelOptions:
     """Return how models are called under the options about calls."""
     path, mode = options["cassette"], options["cassette_mode"]
     if (path is None) != (mode is None):
-        raise UsageError("--cassette FILE and --cassette-mode record|replay|auto belong together")
+        raise UsageError(
+            "--cassette FILE and --cassette-mode record|replay|auto belong together", code="options-conflict"
+        )
     return api.ModelOptions(
         budget=api.Budget(options["max_calls"], options["max_cost"]),
         cassette=path,

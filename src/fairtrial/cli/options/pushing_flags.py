@@ -32,7 +32,10 @@ def push_run(run: api.Run, target: str, *, url: str = "", project: str = "", yes
     traces = len({score.trace_id for score in scores})
     if not yes:
         if not sys.stdin.isatty():
-            raise UsageError(f"push: nobody can be asked here; add --yes to send {len(scores)} scores to {target}")
+            raise UsageError(
+                f"push: nobody can be asked here; add --yes to send {len(scores)} scores to {target}",
+                code="options-conflict",
+            )
         click.confirm(f"Send {len(scores)} scores about {traces} traces to {target}?", abort=True, err=True)
     api.push(scores, target, url=url, project=project)
     echo(f"{len(scores)} scores about {traces} traces are in {target}", err=True)

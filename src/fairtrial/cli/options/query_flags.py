@@ -113,18 +113,20 @@ def _refuse_without_sql(conditions: dict[str, str]) -> None:
     if context.get_parameter_source("from_url") is click.core.ParameterSource.COMMANDLINE:
         given.append("from")
     if given:
-        raise UsageError(f"--{given[0]} needs --sql, the query whose rows are read")
+        raise UsageError(f"--{given[0]} needs --sql, the query whose rows are read", code="missing-option")
 
 
 def _fetch(sql: str, url: str | None, conditions: dict[str, str], options: dict[str, Any], *, samples: bool) -> str:
     """Return the file with the rows of a query."""
     if not url:
-        raise UsageError("--sql needs --from, the URL of a database, or FAIRTRIAL_FROM in the environment")
+        raise UsageError(
+            "--sql needs --from, the URL of a database, or FAIRTRIAL_FROM in the environment", code="missing-option"
+        )
     sample = None
     if samples and not options.get("stratify"):
         sample, options["sample"] = options["sample"], None
     if conditions["always"] and sample is None:
-        raise UsageError("--always needs --sample, the other conversations that are read")
+        raise UsageError("--always needs --sample, the other conversations that are read", code="missing-option")
     query = api.Query(sql, sample=sample, seed=options.get("seed", 0), **conditions)
     folder = _folder(options)
     # Without --resume, the plan refuses a folder with an unfinished run, whose rows must stay.
@@ -145,7 +147,10 @@ def _folder(options: dict[str, Any]) -> Path:
     out, output = options.get("out"), options.get("output")
     if out is not None:
         if api.is_object_folder(out):
-            raise UsageError(f"--sql: keeps its rows on a disk; give --out a folder there, and copy it to {out}")
+            raise UsageError(
+                f"--sql: keeps its rows on a disk; give --out a folder there, and copy it to {out}",
+                code="options-conflict",
+            )
         return Path(out) / _INPUTS
     context = click.get_current_context()
     if "resume" in options and output is not None:

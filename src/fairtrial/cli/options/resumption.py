@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 def earlier_run(store: str, run_id: str, kind: str) -> RunInfo:
     """Return the stored run that a command continues. Raises UsageError if it is a run of another command."""
     if store == "none":
-        raise UsageError("--resume needs the store of the run, got --store none")
+        raise UsageError("--resume needs the store of the run, got --store none", code="missing-option")
     info = api.reread(store, run_id).info
     if info.kind != kind:
-        raise UsageError(f"--resume {info.id}: is a run of `fairtrial {info.kind}`; start that command again instead")
+        raise UsageError(
+            f"--resume {info.id}: is a run of `fairtrial {info.kind}`; start that command again instead",
+            code="unusable-run",
+        )
     return info
 
 
@@ -27,5 +30,5 @@ def read_arguments(earlier: RunInfo, arguments: dict[str, Any]) -> dict[str, Any
         stored = earlier.config.get(name)
         if value is not None and value != stored:
             problem = f"{name} must be {stored!r} as in the run, got {value!r}"
-            raise UsageError(f"--resume {earlier.id}: {problem}")
+            raise UsageError(f"--resume {earlier.id}: {problem}", code="cannot-resume")
     return {name: earlier.config.get(name) for name in arguments}

@@ -45,7 +45,7 @@ class ViewerPlace:
     def check_installed(self) -> None:
         """Raise UsageError if a package that a viewer needs is not installed."""
         if importlib.util.find_spec("uvicorn") is None or importlib.util.find_spec("starlette") is None:
-            raise UsageError(lacks_extra("fairtrial view", "serve"))
+            raise UsageError(lacks_extra("fairtrial view", "serve"), code="missing-package")
 
     def serve(self, store: str, run: str | None, **fragment: str) -> None:
         """Serve a store until Ctrl-C, and open the page of a run, or the list of runs."""

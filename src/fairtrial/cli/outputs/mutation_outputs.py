@@ -27,7 +27,9 @@ def check_formats(names: Mapping[str, object]) -> None:
     unknown = [f"--{name}" for name in names if name not in _FORMATS]
     if unknown:
         options = ", ".join(f"--{name}" for name in _FORMATS)
-        raise UsageError(f"mutation testing has the reports {options}; got {', '.join(unknown)}")
+        raise UsageError(
+            f"mutation testing has the reports {options}; got {', '.join(unknown)}", code="options-conflict"
+        )
 
 
 def write_mutation_files(report: MutationReport, paths: Mapping[str, Path]) -> None:

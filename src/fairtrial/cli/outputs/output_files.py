@@ -44,4 +44,6 @@ def store_file(url: str | None) -> list[Path]:
 def refuse_overwriting(option: str, path: Path, inputs: Iterable[Path]) -> None:
     """Raise UsageError if a file to write is a file that the command reads, also under another name."""
     if exists(path) and any(file.exists() and path.samefile(file) for file in inputs):
-        raise UsageError(f"{option}: {path} is a file that this command reads; choose another file")
+        raise UsageError(
+            f"{option}: {path} is a file that this command reads; choose another file", code="would-overwrite"
+        )

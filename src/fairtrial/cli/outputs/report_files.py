@@ -118,12 +118,14 @@ class ReportFiles:
         """Find out before anything runs that a file cannot be written. Raises UsageError."""
         on_stdout = [report.option for report in api.REPORTS if self.paths.get(report.name) == _STDOUT]
         if len(on_stdout) > 1:
-            raise UsageError(f"{' and '.join(on_stdout)}: only one report can go to standard output")
+            raise UsageError(
+                f"{' and '.join(on_stdout)}: only one report can go to standard output", code="input-read-twice"
+            )
         if self.baseline is not None and not self._is_compared:
             options = " or ".join(report.option for report in api.REPORTS if report.compares)
-            raise UsageError(f"--baseline needs a report that shows it: {options}")
+            raise UsageError(f"--baseline needs a report that shows it: {options}", code="missing-option")
         if self.with_history and "html" not in self.paths:
-            raise UsageError("--history needs --html FILE, which shows the series of the run")
+            raise UsageError("--history needs --html FILE, which shows the series of the run", code="missing-option")
         for report in self._file_reports:
             report.check_installed()
             path = self.paths[report.name]
@@ -157,16 +159,20 @@ class ReportFiles:
         from fairtrial.text.redaction.redact import make_finders
 
         if set(self.paths) != {"html"}:
-            raise UsageError("--redact people needs --html FILE, and no other report: only HTML is redacted")
+            raise UsageError(
+                "--redact people needs --html FILE, and no other report: only HTML is redacted", code="missing-option"
+            )
         if self.with_history:
-            raise UsageError("--redact people leaves names of cases in a history; leave out --history")
+            raise UsageError(
+                "--redact people leaves names of cases in a history; leave out --history", code="options-conflict"
+            )
         make_finders(people=True)  # raises if the library is missing
         return replace(self, people=True)
 
     def check_store(self, store: str | None) -> None:
         """Raise UsageError if the run to compare with cannot be read, or if no store holds the series of the run."""
         if self.with_history and store is None:
-            raise UsageError("--history needs a store, which holds the earlier runs")
+            raise UsageError("--history needs a store, which holds the earlier runs", code="options-conflict")
         if self.baseline is not None:
             api.check_baseline(self.baseline, store or api.DEFAULT_URL)
 
@@ -211,6 +217,8 @@ def _make_room(option: str, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{option}: cannot write to the folder {folder}: {error.strerror}") from None
+        raise UsageError(
+            f"{option}: cannot write to the folder {folder}: {error.strerror}", code="unwritable-file"
+        ) from None
     if not os.access(folder, os.W_OK):
-        raise UsageError(f"{option}: cannot write to the folder {folder}")
+        raise UsageError(f"{option}: cannot write to the folder {folder}", code="unwritable-file")

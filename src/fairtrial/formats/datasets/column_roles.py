@@ -151,7 +151,7 @@ def check_columns(named_columns: Mapping[str, str]) -> None:
     for role, column in named_columns.items():
         if role not in ROLES:
             allowed = nearest(role, ROLES) or f"; allowed are {', '.join(ROLES)}"
-            raise UsageError(f"--map: {role!r} is not a part of a case{allowed}")
+            raise UsageError(f"--map: {role!r} is not a part of a case{allowed}", code="unknown-name")
         if not isinstance(column, str) or not column:
             raise UsageError(f"--map: {role} must name a column, got {column!r}")
 

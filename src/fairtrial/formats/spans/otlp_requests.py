@@ -35,6 +35,8 @@ _REASON = (
 class TooLargeError(FairtrialError):
     """A request is larger than a receiver takes."""
 
+    code = "too-large"
+
 
 class ReceivedItems(Record, frozen=True):
     """The spans or the log records of a request. `refused` is the number of those that cannot be read."""

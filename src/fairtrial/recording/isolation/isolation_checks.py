@@ -25,7 +25,7 @@ def isolate(agent: object, record: str, holding: Holding, refuses_environment: s
         check_isolation(target)
     except UsageError as error:
         option = "isolation" if holding.shuffle is None else "shuffle"
-        raise UsageError(f"{spell(option)}: {error}") from None
+        raise UsageError(f"{spell(option)}: {error}", code=error.code) from None
     return IsolatedAgents(target, record, holding, refuses_environment)
 
 

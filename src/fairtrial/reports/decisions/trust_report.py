@@ -1,4 +1,4 @@
-"""Comparisons, plans and checks of judges as JSON."""
+"""Comparisons, plans, checks of judges and lists as JSON."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ from fairtrial.records.judging.judge_choice import JudgeChoice
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.size_plan import SizePlan
+from fairtrial.reports.decisions.listing_documents import (
+    CheckedFiles,
+    ListedCriteria,
+    ListedLabels,
+    ListedRuns,
+    WrittenEvalSet,
+)
 from fairtrial.reports.judges.calibration_report import CalibrationShape
 from fairtrial.reports.judges.judge_check_report import JudgeCheckShape
 
@@ -30,8 +37,13 @@ Document = (
     | SuiteAudit
     | Failures
     | ModeChanges
+    | CheckedFiles
+    | ListedRuns
+    | ListedCriteria
+    | ListedLabels
+    | WrittenEvalSet
 )
-"""Everything that a command with `--json` writes about runs that exist already."""
+"""Everything that a command with `--json` writes, apart from the report of a run."""
 
 
 def encode_document(document: Document | Sequence[Document]) -> bytes:

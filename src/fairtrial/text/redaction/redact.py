@@ -88,7 +88,7 @@ def make_finders(*, emails: bool = True, people: bool = False) -> tuple[Finder, 
     if not people:
         return finders
     if find_spec("phonenumbers") is None:
-        raise UsageError(lacks_extra("the redaction of people", "people"))
+        raise UsageError(lacks_extra("the redaction of people", "people"), code="missing-package")
     from fairtrial.text.redaction.people_finders import (  # their patterns take time to compile
         FINDERS,
         FINDERS_OF_EMAILS,
