@@ -18,7 +18,7 @@ from fairtrial.agents.restarts import FirstCall, Restarts
 from fairtrial.agents.sending import send_message
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, StoreError, UsageError
 from fairtrial.planned_case import PlannedCase
-from fairtrial.protocols import Agent, ReportsGaps, Session, Simulator, TakesEarlierTurns
+from fairtrial.protocols import Agent, HidesCalls, ReportsGaps, Session, Simulator, TakesEarlierTurns
 from fairtrial.recording.error_descriptions import SIDES, find_cause, find_place, find_side, shorten_traceback
 from fairtrial.recording.invocation_builder import InvocationBuilder
 from fairtrial.recording.message_pace import MessagePace
@@ -26,7 +26,6 @@ from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json, Record
-from fairtrial.records.state_delta import hides_calls
 from fairtrial.records.trace import About, Invocation, Message, Trace
 from fairtrial.simulate.observed_environment import ObservedEnvironment, read_usage
 from fairtrial.system.concurrency import ends_the_run
@@ -133,6 +132,8 @@ class HeldConversation:
                         continue
                     self._request = request
                     session, invocation = await self._reply_or_restart(agent, stack, session, request)
+                    if not invocation.steps and isinstance(session, HidesCalls) and session.hides_calls:
+                        invocation = replace(invocation, steps=None)
                     self.invocations.append(invocation)
                     self._request = None
                     self._add_about(session.about)
@@ -312,8 +313,6 @@ class HeldConversation:
         if about is not None:
             about = _as_stored(about)
             self._final_state = about.final_state
-            if hides_calls(about.final_state) and not self.invocations[-1].steps:
-                self.invocations[-1] = replace(self.invocations[-1], steps=None)
             self.invocations[-1] = replace(
                 self.invocations[-1], about=replace(about, final_state=None) if about.agents else None
             )
