@@ -34,6 +34,7 @@ from fairtrial.text.display import count, describe_error
 _GRACE = 1.0
 """Seconds that an agent may take to stop after its time limit. After that, the run goes on without it."""
 _REFUSAL = 429
+_HIDDEN_CALLS = "the answers of the agent have no place for calls"
 _UNFINISHED = Failure("infrastructure", "the run ended before the conversation did")
 N = TypeVar("N", bound=Record)
 
@@ -84,6 +85,7 @@ class HeldConversation:
         self._request: Invocation | None = None
         self._started = 0.0
         self._builder = InvocationBuilder()
+        self._gap = ""
         self._environment: ObservedEnvironment | None = None
         self._final_state: dict[str, Json] | None = None
         self._session: Session | None = None
@@ -132,9 +134,7 @@ class HeldConversation:
                         continue
                     self._request = request
                     session, invocation = await self._reply_or_restart(agent, stack, session, request)
-                    if not invocation.steps and isinstance(session, HidesCalls) and session.hides_calls:
-                        invocation = replace(invocation, steps=None)
-                    self.invocations.append(invocation)
+                    self.invocations.append(self._without_hidden_calls(session, invocation))
                     self._request = None
                     self._add_about(session.about)
                     if self._limits.on_turn is not None:
@@ -153,6 +153,15 @@ class HeldConversation:
         if expected:
             return self._record_failure(AgentError(f"the case expects the failure {expected!r}, and nothing failed"))
         return self._recording(None, self.ending)
+
+    def _without_hidden_calls(self, session: Session, invocation: Invocation) -> Invocation:
+        """Return an invocation whose calls are unknown if the session cannot show them. Texts before the reply stay."""
+        if invocation.tool_calls or not isinstance(session, HidesCalls) or not session.hides_calls:
+            return invocation
+        if not invocation.steps:
+            return replace(invocation, steps=None)
+        self._gap = _HIDDEN_CALLS
+        return invocation
 
     def _take_earlier_turns(self, session: Session) -> None:
         """Go on behind the turns of an interrupted attempt, if the session can. Otherwise the attempt begins again.
@@ -306,7 +315,7 @@ class HeldConversation:
         session_id = session.session_id if session else ""
         gap = self._session.incomplete if isinstance(self._session, ReportsGaps) else ""
         name = session_id or self._planned_case.name
-        return Trace(tuple(self.invocations), name, self._final_state, incomplete=gap)
+        return Trace(tuple(self.invocations), name, self._final_state, incomplete=gap or self._gap)
 
     def _add_about(self, about: About | None) -> None:
         """Add the description of the agents to the last invocation, and keep the state for the end of the trace."""
