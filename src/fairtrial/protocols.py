@@ -67,6 +67,16 @@ class ReportsGaps(Protocol):
 
 
 @runtime_checkable
+class HidesCalls(Protocol):
+    """An optional capability of a session: it knows whether the answers of its agent have a place for calls."""
+
+    @property
+    def hides_calls(self) -> bool:
+        """Whether an answer without calls says nothing about calls, for example because it is a text alone."""
+        ...
+
+
+@runtime_checkable
 class TakesEarlierTurns(Protocol):
     """An optional capability of a session: it can go on where an earlier session stopped."""
 

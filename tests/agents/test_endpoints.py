@@ -289,6 +289,17 @@ def test_a_template_describes_any_endpoint(tmp_path: Path) -> None:
     assert second["session"].startswith("s-")
 
 
+@pytest.mark.parametrize(("calls", "steps"), [(None, None), ({"at": "$.steps[*]"}, ())])
+def test_a_template_without_calls_knows_of_none(
+    tmp_path: Path, calls: dict[str, str] | None, steps: tuple[()] | None
+) -> None:
+    """Whether the agent called a tool is unknown without a place for calls. With a place, there was no call."""
+    with JsonServer(lambda _: {"answer": "Done."}) as server:
+        one = recorded(templated(tmp_path, server.url, reply="$.answer", calls=calls), "Cancel B-42")
+    (invocation,) = one.trace.invocations
+    assert (invocation.steps, invocation.reply) == (steps, "Done.")
+
+
 def test_an_option_that_a_template_gives_twice_is_refused(tmp_path: Path) -> None:
     """Neither value can be meant more than the other."""
     path = tmp_path / "shop.json"

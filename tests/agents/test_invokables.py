@@ -56,3 +56,9 @@ def test_an_object_without_the_methods_is_refused() -> None:
     """As before."""
     with pytest.raises(UsageError, match="must be a function"):
         find_agent(object())
+
+
+def test_the_calls_of_an_object_are_not_known() -> None:
+    """A pipeline may call tools, and its answer has no place for them."""
+    assert hold(Answering()).trace.invocations[0].steps is None
+    assert hold(lambda conversation: "hello").trace.invocations[0].steps == ()  # noqa: ARG005

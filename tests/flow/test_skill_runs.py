@@ -324,7 +324,8 @@ def test_calls_that_nobody_saw_are_not_counted(folder: Path) -> None:
         if outcome["criterion"] == "workspace_checks_v1"
         for part in outcome["parts"]
     ]
-    assert parts[0] == (None, "the log of the program is text, which names no calls")
+    assert parts[0][0] is None
+    assert parts[0][1].startswith("the recording does not say which tools were called")
     assert parts[1][0] == 1
     counts = [
         outcome["value"]

@@ -10,7 +10,7 @@ import pytest
 from builders import load
 from fairtrial import EvalCase, Invocation, Message, ToolTrajectory
 from fairtrial.errors import FormatError
-from fairtrial.records.trace import ToolResult
+from fairtrial.records.trace import ToolCall, ToolResult
 
 ASKED = {"role": "user", "content": "hi"}
 SAID = {"role": "assistant", "content": "Yes."}
@@ -64,9 +64,23 @@ def test_a_list_of_texts_says_nothing_of_calls() -> None:
         score = criterion(recording.trace, expected)
         assert score.value is None
         assert {part.side for part in score.parts or (score,)} == {"infrastructure"}
+    missed = EvalCase("c", (Invocation(Message("hi"), (ToolCall("get", {}),), Message("Yes.")),))
+    (recording,) = load([ASKED, SAID], "chat.json").recordings
+    assert {part.side for part in ToolTrajectory()(recording.trace, missed).parts} == {"infrastructure"}
     declared = {"messages": [ASKED, SAID], "tools": [{"type": "function", "function": {"name": "get"}}]}
     (recording,) = load(declared, "chat.json").recordings
     assert ToolTrajectory()(recording.trace, quiet).value == 1.0
+    assert ToolTrajectory()(recording.trace, missed).value == 0.0
+
+
+def test_texts_before_a_reply_say_nothing_of_calls() -> None:
+    """The texts are kept, and what was called between them is not known."""
+    (recording,) = load([ASKED, {"role": "assistant", "content": "Let me look."}, SAID], "chat.json").recordings
+    quiet = EvalCase("c", (Invocation(Message("hi"), (), Message("Yes.")),))
+    assert [step.text for step in recording.trace.invocations[0].steps or () if isinstance(step, Message)] == [
+        "Let me look."
+    ]
+    assert {part.side for part in ToolTrajectory()(recording.trace, quiet).parts} == {"infrastructure"}
 
 
 @pytest.mark.parametrize("key", ["history", "zzz"])

@@ -114,6 +114,14 @@ def test_a_result_that_was_not_recorded_leaves_the_reply_unscored() -> None:
     assert asyncio.run(FactsGrounded()(trace, EvalCase("case", None))).value is None
 
 
+@pytest.mark.parametrize(("context", "value"), [("", None), ("It costs $80.", 0.0)])
+def test_texts_alone_do_not_prove_that_a_fact_is_invented(context: str, value: float | None) -> None:
+    """A tool may have told the number, unless the case says what the agent had."""
+    trace = Trace((Invocation(Message("?"), None, Message("It costs $99.")),))
+    whole = asyncio.run(FactsGrounded()(trace, EvalCase("case", None, context=context)))
+    assert [part.value for part in whole.parts[0].parts or whole.parts] == [value]
+
+
 def test_calls_without_any_result_leave_the_reply_unscored() -> None:
     """The conversation of an eval set has calls, and no results that could tell a fact."""
     trace = Trace((Invocation(Message("?"), (ToolCall("get", {}),), Message("It costs $99.")),))

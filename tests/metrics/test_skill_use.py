@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from builders import trace, turn
+from builders import trace, turn, unknown_turn
 from fairtrial.metrics.skill_use import SkillTrigger, WorkspaceChecks, used_skills
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
@@ -69,6 +71,15 @@ def test_a_reply_that_was_not_recorded_decides_nothing() -> None:
     """A withheld text is not an empty text."""
     withheld = Invocation(Message("Go"), (), Message("", withheld="not captured"))
     assert score(WorkspaceCheck("not_contains", texts=("x",)), of=trace(withheld)) == [None]
+
+
+@pytest.mark.parametrize("kind", ["calls", "avoids_tools", "uses_tools", "uses_skills"])
+def test_texts_alone_decide_no_check_of_calls(kind: Any) -> None:
+    """Nobody knows which tools and skills were used."""
+    check = WorkspaceCheck(kind, tools=("search",), at_most=3 if kind == "calls" else None)
+    assert score(check, of=trace(unknown_turn(reply="ok"))) == [None]
+    used = EvalCase("c", workspace=Workspace(skill="tides", triggers=False, variant="with"))
+    assert SkillTrigger()(trace(unknown_turn(reply="ok")), used).value is None
 
 
 def test_a_case_without_checks_does_not_apply() -> None:

@@ -91,9 +91,19 @@ def test_absent_intermediate_data_expects_nothing() -> None:
     assert (found.value, values(found)) == (1, [None, 1])
 
 
-def test_unknown_steps_of_a_recording_are_no_calls() -> None:
-    """A recording without intermediate data made no call that anybody saw."""
-    assert ToolTrajectory()(trace(unknown_turn()), case(turn(A))).value == 0
+@pytest.mark.parametrize("scope", ["invocation", "conversation"])
+@pytest.mark.parametrize("options", [{}, {"match_type": "IN_ORDER"}, {"partial": "f1"}])
+def test_unknown_steps_do_not_prove_that_a_call_is_missing(scope: Any, options: dict[str, Any]) -> None:
+    """What was not recorded gives no verdict of absence, so that the agent is not at fault."""
+    found = ToolTrajectory(scope=scope, **options)(trace(unknown_turn()), case(turn(A)))
+    assert {(own.value, own.side) for own in found.parts or (found,)} == {(None, "infrastructure")}
+
+
+def test_a_wrong_call_is_wrong_beside_unknown_steps() -> None:
+    """Whatever the other invocation called, this call was not expected."""
+    scope: Any = {"scope": "conversation"}
+    assert ToolTrajectory(**scope)(trace(turn(C), unknown_turn()), case(turn(A), turn(B))).value == 0
+    assert ToolTrajectory(**scope)(trace(turn(A), unknown_turn()), case(turn(A), turn(B))).value is None
 
 
 @pytest.mark.parametrize("scope", ["invocation", "conversation"])

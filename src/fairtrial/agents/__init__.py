@@ -163,7 +163,7 @@ def _around(thing: Any, problem: str) -> Agent:
         function = make_function(thing)
         if function is None:
             raise UsageError(problem, code="unusable-agent")
-        return FunctionAgent(function)
+        return FunctionAgent(function, hides_calls=True)
     return thing if opens_sessions(thing) else FunctionAgent(thing)
 
 

@@ -92,10 +92,12 @@ def _certificates() -> Any:
 class A2ASession:
     """One conversation: a context of the protocol. A task that asks for more input continues with the next message.
 
-    The final state holds the state of a task that needed input or a sign-in, for example `input-required`.
+    The final state holds the state of a task that needed input or a sign-in, for example `input-required`. Until the
+    agent reports a call, nobody knows whether it has called tools.
     """
 
     about: About | None = None
+    hides_calls = True
 
     def __init__(self, client: Any, author: str) -> None:
         self._client = client
@@ -123,6 +125,7 @@ class A2ASession:
                 for step in getattr(received, kind)(event):
                     if isinstance(step, Message):
                         times.note_token()
+                    self.hides_calls = self.hides_calls and not isinstance(step, ToolCall)
                     yield step
                 if received.has_artifact_text:
                     times.note_token()
@@ -137,6 +140,7 @@ class A2ASession:
             reason = received.last.text if received.last else "no message"
             raise AgentError(f"{self._author}: {state.removeprefix('TASK_STATE_').lower()}: {reason}")
         for step in received.artifact_steps():
+            self.hides_calls = self.hides_calls and not isinstance(step, ToolCall)
             yield step
 
 

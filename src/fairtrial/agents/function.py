@@ -50,10 +50,12 @@ class FunctionAgent:
     An `About` describes the agents: their instructions and tools. If the function has a second parameter `call`, it
     calls its tools with `call`, for example `call(get_order, id="A-17")`, and the calls and results are recorded. A
     sync function runs in a thread of its own that cannot keep the process alive. If the first parameter is annotated
-    as `str`, the function gets the text of the user's new message instead of the conversation.
+    as `str`, the function gets the text of the user's new message instead of the conversation. A function that cannot
+    yield calls `hides_calls`. Any other that yields none has made none.
     """
 
     function: Callable[..., Any]
+    hides_calls: bool = False
 
     def __post_init__(self) -> None:
         """Raise UsageError for a callable that cannot be called with a conversation."""
@@ -79,7 +81,9 @@ class FunctionAgent:
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[FunctionSession]:
         """Open a conversation. `final_state` of the trace is a copy of the case's initial state, to read and change."""
         state = copy.deepcopy(case.session_input.state) if case.session_input else None
-        yield FunctionSession(self.function, Trace(session_id=case.id, final_state=state), Calls(environment))
+        session = FunctionSession(self.function, Trace(session_id=case.id, final_state=state), Calls(environment))
+        session.hides_calls = self.hides_calls
+        yield session
 
 
 class FunctionSession:
@@ -91,6 +95,7 @@ class FunctionSession:
         self._calls = calls if wants_calls(function) else None
         self._wants_text = wants_text(function)
         self._latest: About | None = None
+        self.hides_calls = False
 
     @property
     def about(self) -> About | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
 
 import msgspec
 from msgspec.structs import replace
@@ -60,12 +60,17 @@ def _may_agent_hold_secrets(agent: AgentDetails) -> bool:
     return _remember_text(text) if len(text) <= _LONGEST_REMEMBERED else _may_hold_secrets(text)
 
 
-def _may_hold_secrets(text: str) -> bool:
+@cache
+def _load_search() -> Callable[[str], bool]:
     from fairtrial.text.redaction.redact import (
-        may_hold_secrets,  # to compile its patterns takes longer than a small run
-    )
+        may_hold_secrets,
+    )  # to compile its patterns takes longer than a small run
 
-    return may_hold_secrets(text)
+    return may_hold_secrets
+
+
+def _may_hold_secrets(text: str) -> bool:
+    return _load_search()(text)
 
 
 # An agent has the same instructions and tools in all of its conversations, and they are often longer than the texts.

@@ -33,6 +33,7 @@ _PARTS = ("text", "refusal", "image_url", "input_audio", "file", "thinking")
 _Step = TypeVar("_Step", Message, ToolCall, ToolResult)
 _ONLY_TEXT = 2
 _OPENING = ("{", "[")
+_NO_PLACE_FOR_CALLS = "no message has a key for calls, such as `tool_calls`"
 _NO_BEGINNING = "the messages begin with steps of the agent, so that the message of the user may be missing"
 
 
@@ -42,14 +43,18 @@ def is_message(value: Any) -> bool:
 
 
 def with_unknown_steps(session: Trace, raw: list[Any]) -> Trace:
-    """Return a trace of messages that hold texts alone, and so say nothing of calls. Other traces stay as they are."""
+    """Return a trace of messages that hold texts alone, and so say nothing of calls. Other traces stay as they are.
+
+    Steps of texts stay, so that the trace is incomplete.
+    """
     if any(map(_tells_of_tools, raw)):
         return session
     invocations = [
         invocation if invocation.steps else msgspec.structs.replace(invocation, steps=None)
         for invocation in session.invocations
     ]
-    return msgspec.structs.replace(session, invocations=tuple(invocations))
+    gap = _NO_PLACE_FOR_CALLS if any(invocation.steps for invocation in invocations) else ""
+    return msgspec.structs.replace(session, invocations=tuple(invocations), incomplete=session.incomplete or gap)
 
 
 def _tells_of_tools(message: Any) -> bool:

@@ -12,7 +12,7 @@ from fairtrial.config.reader import OptionReader, ReadWith, check_options
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.written_checks import read_checks
 from fairtrial.metrics.expectations import undeclared_tools
-from fairtrial.metrics.pairing import broke_here, positions, rest_elsewhere, structural_score
+from fairtrial.metrics.pairing import broke_here, positions, rest_elsewhere, structural_score, unknown_calls
 from fairtrial.metrics.text_checks import HOLDS, Finding, Subject, compare_value, title
 from fairtrial.records.case import EvalCase
 from fairtrial.records.check import Check
@@ -21,7 +21,6 @@ from fairtrial.records.score import PartKey, Score, average_parts, invocation_ke
 from fairtrial.records.trace import Invocation, ToolCall, Trace
 
 _NO_CHECK = "no check for this invocation"
-_UNKNOWN_CALLS = "the calls are not recorded"
 
 
 def _read_option(raw: Any, reader: OptionReader, pointer: str) -> tuple[Check, ...]:
@@ -130,7 +129,7 @@ class Checks:
         """Return whether the calls of a tool satisfy a check: each of them, or at least one."""
         calls = [call for invocation in invocations for call in invocation.tool_calls if call.name == check.tool]
         findings = [self._assess_call(check, call) for call in calls]
-        unknown = rest or (_UNKNOWN_CALLS if any(invocation.steps is None for invocation in invocations) else "")
+        unknown = rest or unknown_calls(invocations)
         decisive_value = check.calls == "any"
         # One call that satisfies `any`, or that breaks `every`, decides, whatever is missing.
         if (deciding := next((f for f in findings if f.holds is decisive_value), None)) is not None:

@@ -12,6 +12,7 @@ from fairtrial.config.reader import check_options
 from fairtrial.metrics.asking import judge_each
 from fairtrial.metrics.facts_match import Ignore, Kinds, Locale, Units, check_units, promise_score, state_fact
 from fairtrial.metrics.judge_context import Texts, actions, agents_at, earlier, instructions, tools, user_message
+from fairtrial.metrics.pairing import unknown_calls
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import Content
 from fairtrial.records.score import PartKey, Quote, Score, StatedFact, average_parts
@@ -58,7 +59,10 @@ class FactsGrounded:
                 reason = "calls are recorded without their results, which may tell the facts of the reply"
                 return Score(None, reason, side="infrastructure")
             texts = _collect_texts(trace, case, invocation, index)
-            return self._score(texts, read(texts), invocation.reply)
+            found = self._score(texts, read(texts), invocation.reply)
+            may_lack_results = found.value is not None and found.value < 1 and not case.context
+            reason = unknown_calls(trace.invocations[: index + 1]) if may_lack_results else ""
+            return Score(None, reason, side="infrastructure") if reason else found
 
         return await judge_each(trace, score, reads=("reply", *_EVIDENCE), reads_before=_EVIDENCE)
 

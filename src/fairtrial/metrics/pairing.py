@@ -9,6 +9,7 @@ from fairtrial.records.contents import withheld_reason
 from fairtrial.records.score import PartKey, Score, average_parts, invocation_key, invocation_keys
 from fairtrial.records.trace import Invocation, Trace
 
+_UNKNOWN_CALLS = "the recording does not say which tools were called; record messages with `tool_calls`, or spans"
 NEVER_REACHED = "never reached: the recording ends before this invocation"
 NO_CONVERSATION = Score(applicable=False, reason="the case holds no fixed conversation to compare with")
 
@@ -70,6 +71,11 @@ def missing_calls(incomplete: str, invocations: Sequence[Invocation]) -> str:
         return f"calls and turns may be missing: {incomplete}"
     inner = next((reason for invocation in invocations if (reason := invocation.inner_incomplete)), "")
     return f"calls and tokens may be missing: {inner}" if inner else ""
+
+
+def unknown_calls(invocations: Sequence[Invocation]) -> str:
+    """Return why nobody knows which tools were called, or an empty text. Texts alone say nothing of calls."""
+    return _UNKNOWN_CALLS if any(invocation.steps is None for invocation in invocations) else ""
 
 
 def rest_elsewhere(trace: Trace) -> str:

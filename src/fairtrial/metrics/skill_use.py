@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fairtrial.metrics.pairing import unknown_calls
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.score import PartKey, Score, average_parts
@@ -14,7 +15,6 @@ from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
 from fairtrial.records.workspace import Order, WorkspaceCheck
 from fairtrial.text.text_decisions import TEXT_CHECKS, Decision, decide_number, decide_text
 
-_NO_CALLS = "the log of the program is text, which names no calls"
 _SKILL_TOOLS = ("skill", "activate_skill", "use_skill", "load_skill")
 _SKILL_ARGUMENTS = ("skill", "name", "skill_name", "command")
 _SKILL_FILE = re.compile(r"([^\s/\\'\"]{1,100})[/\\]SKILL\.md\b")
@@ -54,8 +54,6 @@ def _decide(check: WorkspaceCheck, trace: Trace, delta: StateDelta | None) -> De
         return Decision(results[0].passed, results[0].reason)
     if trace.incomplete:
         return Decision(None, trace.incomplete)
-    if delta is not None and delta.lacks_calls and check.type != "seconds":
-        return Decision(None, _NO_CALLS)
     return _decide_steps(check, trace)
 
 
@@ -72,6 +70,8 @@ def _decide_steps(check: WorkspaceCheck, trace: Trace) -> Decision:
         durations = [item.durations.total for item in trace.invocations if item.durations is not None]
         seconds = [total for total in durations if total is not None]
         return decide_number(check, sum(seconds), "seconds") if seconds else Decision(None, "no time is recorded")
+    if unknown := unknown_calls(trace.invocations):
+        return Decision(None, unknown)
     calls = [call.name for call in _calls(trace)]
     if check.type == "calls":
         own = [name for name in calls if not check.tools or name in check.tools]
@@ -116,8 +116,8 @@ class SkillTrigger:
             return Score(None, "the case does not name its skill", side="expectation")
         if trace.broken or trace.incomplete:
             return Score(None, trace.broken or trace.incomplete)
-        if (delta := read_delta(trace)) is not None and delta.lacks_calls:
-            return Score(None, _NO_CALLS, side="infrastructure")
+        if unknown := unknown_calls(trace.invocations):
+            return Score(None, unknown, side="infrastructure")
         names = list(dict.fromkeys(used_skills(trace)))
         triggered = own.skill in names
         other_names = [name for name in names if name != own.skill]

@@ -16,7 +16,7 @@ from fairtrial.metrics.aligned_calls import CallLists, ToolRules, aligned_calls
 from fairtrial.metrics.alignment import align, align_in_any_order, difference, show
 from fairtrial.metrics.argument_matching import CallMatcher, assignment, read_rules
 from fairtrial.metrics.expectations import conflicting_counts, forbidden_tools, undeclared_tools
-from fairtrial.metrics.pairing import compare_each, missing_calls, rest_elsewhere
+from fairtrial.metrics.pairing import compare_each, missing_calls, rest_elsewhere, unknown_calls
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import PartKey, Score
@@ -24,7 +24,6 @@ from fairtrial.records.trace import Invocation, ToolCall, Trace
 
 MatchType = Literal["EXACT", "IN_ORDER", "ANY_ORDER"]
 _NOTHING_EXPECTED = "no expected calls"
-_UNKNOWN_CALLS = "the recording does not say which tools were called"
 _MATCH_TYPES: tuple[MatchType, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER")
 
 
@@ -86,7 +85,7 @@ class ToolTrajectory:
         Forbidden tools are forbidden to agents inside tools, too. If calls may be missing in the recording, nobody
         knows whether a forbidden tool was called. Calls in a surplus invocation count against the agent if they are
         forbidden, or if the match type does not allow surplus calls. If the calls of an invocation are not recorded, it
-        cannot have the full score. If the arguments of a call are not recorded, the invocation is unscored, unless its
+        is unscored. If the arguments of a call are not recorded, the invocation is unscored, unless its
         score is the same for all arguments. If the recording does not show where a turn begins, the conversation is
         compared as a whole.
         """
@@ -122,9 +121,9 @@ class ToolTrajectory:
         return (*undeclared_tools(names, trace), *forbidden_tools(names, self.forbidden_tools), *counts)
 
     def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
-        score = self._score(actual.tool_calls, expected.tool_calls, key, (actual,))
-        is_unknown = actual.steps is None and score.value == 1
-        return Score(None, _UNKNOWN_CALLS, side="infrastructure", key=key) if is_unknown else score
+        if reason := unknown_calls((actual,)):
+            return Score(None, reason, side="infrastructure", key=key)
+        return self._score(actual.tool_calls, expected.tool_calls, key, (actual,))
 
     def _compare_incomplete(self, reason: str, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
         """Compare an invocation of which calls may be missing."""
@@ -166,9 +165,11 @@ class ToolTrajectory:
             return Score(None, f"the conversation broke: {trace.broken}")
         actual = [call for invocation in trace.invocations for call in invocation.tool_calls]
         score = self._score(actual, expected, None, trace.invocations)
-        if score.value == 1 and any(invocation.steps is None for invocation in trace.invocations):
-            return Score(None, _UNKNOWN_CALLS, side="infrastructure")
-        return self._unless_missing(score, rest_elsewhere(trace), actual, expected, incomplete=bool(trace.incomplete))
+        unknown = unknown_calls(trace.invocations)
+        if unknown and score.value == 1:
+            return Score(None, unknown, side="infrastructure")
+        reason = rest_elsewhere(trace) or unknown
+        return self._unless_missing(score, reason, actual, expected, incomplete=bool(trace.incomplete))
 
     def _are_among(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
         """Return whether each call may be an expected one, so that only calls are missing."""

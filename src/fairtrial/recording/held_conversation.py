@@ -18,7 +18,7 @@ from fairtrial.agents.restarts import FirstCall, Restarts
 from fairtrial.agents.sending import send_message
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, StoreError, UsageError
 from fairtrial.planned_case import PlannedCase
-from fairtrial.protocols import Agent, ReportsGaps, Session, Simulator, TakesEarlierTurns
+from fairtrial.protocols import Agent, HidesCalls, ReportsGaps, Session, Simulator, TakesEarlierTurns
 from fairtrial.recording.error_descriptions import SIDES, find_cause, find_place, find_side, shorten_traceback
 from fairtrial.recording.invocation_builder import InvocationBuilder
 from fairtrial.recording.message_pace import MessagePace
@@ -26,7 +26,6 @@ from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json, Record
-from fairtrial.records.state_delta import hides_calls
 from fairtrial.records.trace import About, Invocation, Message, Trace
 from fairtrial.simulate.observed_environment import ObservedEnvironment, read_usage
 from fairtrial.system.concurrency import ends_the_run
@@ -35,6 +34,7 @@ from fairtrial.text.display import count, describe_error
 _GRACE = 1.0
 """Seconds that an agent may take to stop after its time limit. After that, the run goes on without it."""
 _REFUSAL = 429
+_HIDDEN_CALLS = "the answers of the agent have no place for calls"
 _UNFINISHED = Failure("infrastructure", "the run ended before the conversation did")
 N = TypeVar("N", bound=Record)
 
@@ -85,6 +85,7 @@ class HeldConversation:
         self._request: Invocation | None = None
         self._started = 0.0
         self._builder = InvocationBuilder()
+        self._gap = ""
         self._environment: ObservedEnvironment | None = None
         self._final_state: dict[str, Json] | None = None
         self._session: Session | None = None
@@ -133,7 +134,7 @@ class HeldConversation:
                         continue
                     self._request = request
                     session, invocation = await self._reply_or_restart(agent, stack, session, request)
-                    self.invocations.append(invocation)
+                    self.invocations.append(self._without_hidden_calls(session, invocation))
                     self._request = None
                     self._add_about(session.about)
                     if self._limits.on_turn is not None:
@@ -152,6 +153,15 @@ class HeldConversation:
         if expected:
             return self._record_failure(AgentError(f"the case expects the failure {expected!r}, and nothing failed"))
         return self._recording(None, self.ending)
+
+    def _without_hidden_calls(self, session: Session, invocation: Invocation) -> Invocation:
+        """Return an invocation whose calls are unknown if the session cannot show them. Texts before the reply stay."""
+        if invocation.tool_calls or not isinstance(session, HidesCalls) or not session.hides_calls:
+            return invocation
+        if not invocation.steps:
+            return replace(invocation, steps=None)
+        self._gap = _HIDDEN_CALLS
+        return invocation
 
     def _take_earlier_turns(self, session: Session) -> None:
         """Go on behind the turns of an interrupted attempt, if the session can. Otherwise the attempt begins again.
@@ -305,15 +315,13 @@ class HeldConversation:
         session_id = session.session_id if session else ""
         gap = self._session.incomplete if isinstance(self._session, ReportsGaps) else ""
         name = session_id or self._planned_case.name
-        return Trace(tuple(self.invocations), name, self._final_state, incomplete=gap)
+        return Trace(tuple(self.invocations), name, self._final_state, incomplete=gap or self._gap)
 
     def _add_about(self, about: About | None) -> None:
         """Add the description of the agents to the last invocation, and keep the state for the end of the trace."""
         if about is not None:
             about = _as_stored(about)
             self._final_state = about.final_state
-            if hides_calls(about.final_state) and not self.invocations[-1].steps:
-                self.invocations[-1] = replace(self.invocations[-1], steps=None)
             self.invocations[-1] = replace(
                 self.invocations[-1], about=replace(about, final_state=None) if about.agents else None
             )

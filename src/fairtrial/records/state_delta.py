@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
 from fairtrial.records.decoding import convert
@@ -51,7 +50,6 @@ class StateDelta(Record, frozen=True):
     """The difference between a workspace before and after an attempt.
 
     `omitted` counts further changes that are not listed. `cost` is in US dollars, as the program reports it.
-    `lacks_calls` says that the log of the program is text, so that nothing is known about calls.
     `program` is the version of the program, and `sandbox` the name of its sandbox. `git` is None without a repository.
     """
 
@@ -62,7 +60,6 @@ class StateDelta(Record, frozen=True):
     program: str = ""
     sandbox: str = ""
     git: GitState | None = None
-    lacks_calls: bool = False
 
     @property
     def state(self) -> dict[str, Json]:
@@ -72,17 +69,7 @@ class StateDelta(Record, frozen=True):
 
 def read_delta(trace: Trace) -> StateDelta | None:
     """Return the state delta of a trace, or None if the trace has none. A state of another shape is none."""
-    return _read_delta(trace.final_state)
-
-
-def hides_calls(final_state: Mapping[str, Json] | None) -> bool:
-    """Whether the state after an invocation says that its program reports no calls."""
-    delta = _read_delta(final_state)
-    return delta is not None and delta.lacks_calls
-
-
-def _read_delta(final_state: Mapping[str, Json] | None) -> StateDelta | None:
-    raw = (final_state or {}).get(STATE_KEY)
+    raw = (trace.final_state or {}).get(STATE_KEY)
     if not isinstance(raw, dict) or "sandbox" not in raw:
         return None
     try:

@@ -68,6 +68,7 @@ class JsonEndpointSession:
     ) -> None:
         self._client = client
         self._template = template
+        self.hides_calls = template.calls is None
         self._more = more
         self._state = state
         self._conversation = client.conversation

@@ -126,6 +126,7 @@ class HarnessSession:
 
     def __init__(self, agent: HarnessAgent, case: EvalCase, folder: Path) -> None:
         self.about: About | None = None
+        self.hides_calls = agent.harness.log == "text"
         self._agent = agent
         self._case = case
         self._workspace, self._home = folder / "workspace", folder / "home"
@@ -192,8 +193,7 @@ class HarnessSession:
             self._environment,
             self._wrap,
         )
-        program, lacks_calls = self._agent.program, self._agent.harness.log == "text"
-        delta = StateDelta(files, omitted, checks, log.end.cost, program, self._agent.sandbox, git, lacks_calls)
+        delta = StateDelta(files, omitted, checks, log.end.cost, self._agent.program, self._agent.sandbox, git)
         details = AgentDetails(self._agent.harness.name, tool_declarations=tuple({"name": name} for name in log.tools))
         self.about = About((details,), delta.state)
 

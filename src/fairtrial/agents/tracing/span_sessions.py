@@ -14,7 +14,7 @@ from fairtrial.agents.tracing.joined_steps import join_turn
 from fairtrial.agents.tracing.otel_routes import forget, open_routes
 from fairtrial.agents.tracing.span_collection import SpanCollection, collect_spans
 from fairtrial.agents.tracing.span_receiver import SpanReceiver
-from fairtrial.protocols import Agent, Environment, Item, Session
+from fairtrial.protocols import Agent, Environment, HidesCalls, Item, Session
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, AgentDetails, Part
 
@@ -61,6 +61,12 @@ class SpanSession:
             return own
         others = tuple(self._agents.values())
         return replace(own or About(), agents=others) if own or others else None
+
+    @property
+    def hides_calls(self) -> bool:
+        """Whether only spans can show calls, and none came."""
+        own = self._session
+        return isinstance(own, HidesCalls) and own.hides_calls
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Send a message, and yield the items of the adapter and of the spans. What came before an error is kept."""

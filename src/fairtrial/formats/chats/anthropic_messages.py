@@ -28,20 +28,21 @@ _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 _THOUGHTS = ("thinking", "redacted_thinking")
 _MEDIA = ("image", "document", "search_result", "container_upload")
 _PART_TYPES = ("text", *_MEDIA, *_THOUGHTS, *_CALLS, "tool_result", "*_tool_result")
+_MARKS = (*_CALLS, *_THOUGHTS)
 _ROLES = ("user", "assistant", "system")
 
 
 def _is_message(message: dict[str, Any]) -> bool:
     content = message.get("content")
-    parts = content if isinstance(content, list) and "role" in message else []
-    return any(isinstance(part, dict) and _is_mark(part) for part in parts)
+    for part in content if isinstance(content, list) and "role" in message else ():
+        if isinstance(part, dict) and _is_mark(part):
+            return True
+    return False
 
 
 def _is_mark(part: dict[str, Any]) -> bool:
     kind = part.get("type")
-    return (
-        kind in (*_CALLS, *_THOUGHTS) or _is_result(kind) or (kind in _MEDIA and isinstance(part.get("source"), dict))
-    )
+    return kind in _MARKS or _is_result(kind) or (kind in _MEDIA and isinstance(part.get("source"), dict))
 
 
 def _is_result(kind: Any) -> bool:
@@ -54,11 +55,12 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
         unknown_role(message, at, reading, _NAME, _ROLES)
         return []
     content = message.get("content")
-    if isinstance(content, str):
-        content = [{"type": "text", "text": content}]
     steps: list[Step] = []
-    for i, part in enumerate(reading.array({"content": content}, "content", at)):
-        steps += _steps(part, ((at, "content"), i), reading)
+    if isinstance(content, str):
+        steps.append(Message(content))
+    else:
+        for i, part in enumerate(reading.array(message, "content", at)):
+            steps += _steps(part, ((at, "content"), i), reading)
     if role == "assistant":
         return [step for step in join_texts(steps) if not _is_blank(step)]
     return input_entries(steps, is_instruction=role == "system")

@@ -12,7 +12,10 @@ _RESULT = "result"
 
 def with_completions(trace: Trace) -> Trace:
     """Return a trace in which the text of a completing call is the reply, and no call."""
-    if not any(_completion(invocation) for invocation in trace.invocations):
+    for invocation in trace.invocations:
+        if invocation.final_response is None and _completion(invocation):
+            break
+    else:
         return trace
     return replace(trace, invocations=tuple(map(_with_completion, trace.invocations)))
 

@@ -54,6 +54,8 @@ _INSTRUCTIONS = ("system", "systemInstruction", "system_instruction", "instructi
 _TOOLS = ("tools", "toolConfig")
 EXPORTED = "fairtrial"
 """The key of an exported conversation that holds what messages cannot say of it."""
+_OWN_KEYS = frozenset(("id", "reward", EXPORTED, *_TOOLS, *_INSTRUCTIONS))
+"""The keys of a request that are read beside its messages."""
 
 
 def detect_dialect(items: Iterable[Any]) -> Dialect | None:
@@ -109,13 +111,12 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
     is_answered = False
     if isinstance(raw, dict):
         key = _list_key(raw) or "messages"
-        own_keys = (key, "id", "reward", EXPORTED, *_TOOLS, *_INSTRUCTIONS)
-        extra = {name: value for name, value in raw.items() if name not in own_keys}
+        extra = {name: value for name, value in raw.items() if name != key and name not in _OWN_KEYS}
         name = name if raw.get("id") is None else str(raw["id"])
         reward = reading.number(raw, "reward", at)
         own = object_at(raw, EXPORTED)
-        instructions = "\n".join(text_of_instructions(raw[key]) for key in _INSTRUCTIONS if raw.get(key))
-        declarations = _declarations(raw, at, reading)
+        instructions = "\n".join([text_of_instructions(raw[key]) for key in _INSTRUCTIONS if raw.get(key)])
+        declarations = _declarations(raw, at, reading) if "tools" in raw or "toolConfig" in raw else ()
         messages_at, raw = (at, key), reading.array(raw, key, at)
         if extra:
             request_length = len(raw)
@@ -172,6 +173,8 @@ def _with_turns_of_users(
 
 def _with_exported(session: Trace, own: dict[str, Any]) -> Trace:
     """Return a trace with what our own export says of it beside the messages: the first turns may be its history."""
+    if not own:
+        return session
     count = number_at(own, "history") or 0
     return msgspec.structs.replace(
         session,

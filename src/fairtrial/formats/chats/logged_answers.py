@@ -24,7 +24,7 @@ def with_answer(
     """
     other_keys = dict(beside)
     for key in _ANSWERS:
-        answer = _messages_in(other_keys.get(key), _DEPTH)
+        answer = _messages_in(other_keys[key], _DEPTH) if key in other_keys else []
         if answer:
             del other_keys[key]
             messages = messages if messages[-len(answer) :] == answer else [*messages, *answer]

@@ -26,6 +26,8 @@ _MEDIA = ("input_image", "input_file", "input_audio")
 _ROLES = ("user", "assistant", "system", "developer")
 _SILENT = ("mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction")
 """Items that are neither messages nor actions."""
+_MARKS = ("message", "reasoning", *_SILENT)
+_MARKS_OF_PARTS = ("input_text", "output_text", *_MEDIA[:2])
 _PART_TYPES = ("message", "reasoning", "*_call", "*_call_output", *_SILENT)
 _CALLS_WITH_ARGUMENTS = ("function_call", "mcp_call")
 _OUTPUTS = ("output", "outputs", "results", "result")
@@ -42,12 +44,12 @@ def is_response(value: Any) -> bool:
 def _is_message(item: dict[str, Any]) -> bool:
     kind = item.get("type")
     if isinstance(kind, str) and "data" not in item:
-        return kind in ("message", "reasoning", *_SILENT) or kind.endswith(("_call", "_call_output"))
+        return kind in _MARKS or kind.endswith(("_call", "_call_output"))
     content = item.get("content")
-    parts = content if isinstance(content, list) else []
-    return any(
-        isinstance(part, dict) and part.get("type") in ("input_text", "output_text", *_MEDIA[:2]) for part in parts
-    )
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and part.get("type") in _MARKS_OF_PARTS:
+            return True
+    return False
 
 
 def _entries(item: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:

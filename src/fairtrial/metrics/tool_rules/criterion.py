@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from fairtrial.config.reader import OptionError, check_options
 from fairtrial.metrics.expectations import undeclared_tools
-from fairtrial.metrics.pairing import nothing_recorded, rest_elsewhere
+from fairtrial.metrics.pairing import nothing_recorded, rest_elsewhere, unknown_calls
 from fairtrial.metrics.tool_rules.call_history import CallHistory
 from fairtrial.metrics.tool_rules.rule_checks import CHECKS, Examined
 from fairtrial.metrics.tool_rules.rule_options import ToolRule
@@ -20,7 +20,6 @@ from fairtrial.records.score import PartKey, Quote, Score
 from fairtrial.records.trace import Trace
 
 _DECIDE = {**CHECKS, "says": says, "never_says": never_says}
-_UNKNOWN_CALLS = "the calls are not recorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +92,7 @@ def _is_cut(trace: Trace) -> str:
     """Return why calls may be missing after the recorded calls, or among them, or an empty text."""
     if trace.broken:
         return f"the conversation broke: {trace.broken}"
-    if any(invocation.steps is None for invocation in trace.invocations):
-        return _UNKNOWN_CALLS
-    return rest_elsewhere(trace) or trace.inner_incomplete
+    return unknown_calls(trace.invocations) or rest_elsewhere(trace) or trace.inner_incomplete
 
 
 def _list_tools(rule: ToolRule) -> Iterator[str]:

@@ -17,7 +17,7 @@ from fairtrial.agents import find_agent
 from fairtrial.agents.outages import find_outage
 from fairtrial.agents.sending import send_message
 from fairtrial.errors import AgentError, SimulatedToolError, UsageError
-from fairtrial.protocols import Agent, Real, ReportsGaps, Session, TakesEarlierTurns
+from fairtrial.protocols import Agent, HidesCalls, Real, ReportsGaps, Session, TakesEarlierTurns
 from fairtrial.recording.error_descriptions import find_cause, find_place, find_side, shorten_traceback
 from fairtrial.recording.isolation.frames import (
     LENGTH,
@@ -155,7 +155,8 @@ class _AgentServer:
             self.report(_make_failure(number, error))
         else:
             gap = session.incomplete if isinstance(session, ReportsGaps) else ""
-            self.report(RequestEnd(number, session.about, gap))
+            hides_calls = isinstance(session, HidesCalls) and session.hides_calls
+            self.report(RequestEnd(number, session.about, gap, hides_calls=hides_calls))
 
 
 class _RemoteEnvironment:

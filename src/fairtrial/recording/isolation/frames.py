@@ -69,12 +69,16 @@ class ToolAnswered(Record, frozen=True, tag_field="frame", tag="answered"):
 
 
 class RequestEnd(Record, frozen=True, tag_field="frame", tag="done"):
-    """A request of a session is done. `resumes` says whether the session can go on behind earlier turns."""
+    """A request of a session is done. `resumes` says whether the session can go on behind earlier turns.
+
+    `incomplete` and `hides_calls` are what the session knows of calls that its items do not hold.
+    """
 
     session: int
     about: About | None = None
     incomplete: str = ""
     resumes: bool = False
+    hides_calls: bool = False
 
 
 class RequestFailure(Record, frozen=True, tag_field="frame", tag="broken"):

@@ -284,6 +284,7 @@ class IsolatedSession:
     def __init__(self, number: int, process: AgentProcess, environment: Environment | None) -> None:
         self.about: About | None = None
         self.incomplete = ""
+        self.hides_calls = False
         self.can_resume = False
         self._number = number
         self._process = process
@@ -319,7 +320,7 @@ class IsolatedSession:
 
     def _take(self, report: RequestEnd) -> None:
         changes = self._process.changes()
-        self.about, self.incomplete = report.about, report.incomplete
+        self.about, self.incomplete, self.hides_calls = report.about, report.incomplete, report.hides_calls
         if changes:
             state = (self.about.final_state if self.about else None) or {}
             self.about = replace(self.about or About(), final_state={**state, **changes})

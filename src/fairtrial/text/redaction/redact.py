@@ -32,7 +32,15 @@ from fairtrial.text.redaction import (
     secret_sentences,
     secret_shapes,
 )
-from fairtrial.text.redaction.secret_search import LAYERS, Finder, Kind, Search, find_literals, signs_of_addresses
+from fairtrial.text.redaction.secret_search import (
+    LAYERS,
+    Finder,
+    Kind,
+    Search,
+    find_literals,
+    has_signs,
+    signs_of_addresses,
+)
 from fairtrial.text.redaction.secret_values import is_placeholder
 
 KINDS_BY_NAME: frozenset[Kind] = frozenset({"person", "card", "phone", "ip_address"})
@@ -75,7 +83,7 @@ def may_hold_secrets(text: str) -> bool:
 
     The text may be a value's JSON: then the answer is about the value. E-mail addresses do not count.
     """
-    return bool(Search(_FINDERS_OF_SECRETS, text).finders)
+    return has_signs(_FINDERS_OF_SECRETS, text)
 
 
 @cache
@@ -247,7 +255,7 @@ def _pairs(text: str, _: Collection[str]) -> Iterator[Span]:
 
 def _find_apart(text: str, lowered: str, marks: AbstractSet[str]) -> Iterator[Span]:
     """Yield the secrets whose names stand in no key of an object, so that a whole text shows all of them."""
-    yield from secret_commands.find_lines(text, lowered)
+    yield from secret_commands.find_lines(text, lowered, marks)
     yield from secret_files.find(text, lowered, marks)
     yield from secret_code.find(text, lowered)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.redaction import Span
@@ -79,26 +79,16 @@ _LINE = LazyPattern(
     flags=re.IGNORECASE,
 )
 _LINE_STARTS = (
-    (("|", "<"), ("echo", "chpasswd")),
-    (
-        ("-",),
-        (
-            "htpasswd",
-            "convertto-securestring",
-            "storepass",
-            "keypass",
-            "openssl",
-            "smbclient",
-            "rpcclient",
-            "gh secret",
-        ),
-    ),
-    (("@",), ("sqlplus", "jdbc:oracle")),
-    (("\\",), ("net use",)),
-    (("/p:",), ("xfreerdp", "wfreerdp", "mstsc")),
-    (("obscure",), ("rclone",)),
+    ("-", ("htpasswd", "storepass", "keypass", "gh secret"), True),
+    ("-", ("convertto-securestring", "openssl", "smbclient", "rpcclient"), False),
+    ("|", ("echo",), False),
+    ("<", ("chpasswd",), True),
+    ("@", ("sqlplus", "jdbc:oracle"), False),
+    ("\\", ("net use",), False),
+    ("/p:", ("xfreerdp", "wfreerdp", "mstsc"), False),
+    ("obscure", ("rclone",), False),
 )
-"""Signs of which a line with such a command contains one, and the beginnings of the commands."""
+"""A sign in each line with such a command, the beginnings of the commands, and whether these contain marks."""
 
 
 def find_in_commands(text: str) -> Iterator[Span]:
@@ -109,10 +99,10 @@ def find_in_commands(text: str) -> Iterator[Span]:
         yield from _argument_lists(text)
 
 
-def find_lines(text: str, lowered: str) -> Iterator[Span]:
-    """Yield the secrets in commands that need no option. `lowered` is the text in lower case."""
-    for signs, starts in _LINE_STARTS:
-        if any(sign in text for sign in signs):
+def find_lines(text: str, lowered: str, marks: Collection[str]) -> Iterator[Span]:
+    """Yield the secrets in commands that need no option. `lowered` is the text in lower case with these marks."""
+    for sign, starts, have_marks in _LINE_STARTS:
+        if (marks or not have_marks) and sign in text:
             for match in match_from(_LINE, starts, text, lowered):
                 name = match.lastgroup or ""
                 if not is_placeholder(match[name]):

@@ -51,7 +51,8 @@ _JSON_KEY = LazyPattern(r"private_key_id\"\s{0,3}:\s{0,3}\"(?P<value>[0-9a-f]{40
 def find(text: str, lowered: str, marks: AbstractSet[str]) -> Iterator[Span]:
     """Yield start, end and name of each secret. `lowered` is the text in lower case with these marks."""
     for sign in (":54", ":*:"):
-        yield from _pgpass(text, sign)
+        if sign in text:
+            yield from _pgpass(text, sign)
     if "$" in text:
         yield from ((*match.span(), "password hash") for match in _HASH.finditer(text))
     if "00D" in text:

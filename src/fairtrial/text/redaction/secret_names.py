@@ -144,6 +144,8 @@ def find_signs(lowered: str, marks: Collection[str]) -> set[str]:
 
     The text is that of `lower`, and `marks` are the marks in it.
     """
+    if not marks:
+        return set()
     signs = {mark for mark in ("cookie", "bearer", "auth") if mark in marks}
     signs = {
         "authorization" if sign == "auth" else sign for sign in signs if sign != "auth" or "authorization" in lowered

@@ -123,7 +123,7 @@ def find(text: str, lowered: str, marks: Collection[str]) -> Iterator[Span]:
 
 
 def _find_all(text: str, lowered: str, marks: Collection[str]) -> Iterator[tuple[Span, str]]:
-    for form in _FORMS if "/" in text else _FORMS_WITHOUT_SLASH:
+    for form in _FORMS if "/" in text else _FORMS_WITHOUT_SLASH if marks else ():
         for start in form.starts:
             if form.pattern is not _LOGIN and start not in marks:
                 continue
