@@ -7,6 +7,15 @@ One of 64 commits lowers the pass rate of a single case from 0.95 to 0.7. Plain 
 visits n times, and takes it for bad if at most t attempts passed. n and t are the best for rates that it knows: the
 smallest n with which it is right as often. `fairtrial bisect` knows the rates from stored runs of both ends, here of
 200 attempts each, or it knows nothing and has to run both ends first.
+
+Two oracles show what knowledge is worth. They choose commits as `fairtrial bisect` does, and know both rates exactly.
+The second one must also find out that the ends are not alike at some rate from the lower to the higher one.
+
+The limits hold for each search that is right in 95 % whatever the change is. An attempt tells at most the capacity of
+the channel from "the commit has the change" to its outcome, and naming one of 64 commits takes the relative entropy
+of right answers and of a guess (Fano). To tell the truth from another world, the attempts must differ from it by the
+relative entropy of 0.95 and 0.05 in the mean (Kaufmann, Cappe and Garivier, On the complexity of best-arm
+identification, 2016, lemma 1). If the rates are not known, the other worlds have any rates.
 """
 
 from __future__ import annotations
@@ -14,7 +23,9 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
-from math import comb
+from collections.abc import Callable
+from itertools import accumulate
+from math import comb, log
 
 from fairtrial.stats.change_point import GOOD, ChangePoint, Outcomes
 
@@ -74,19 +85,111 @@ def plain_bisection(right: float) -> int:
         attempts += 1
 
 
+def entropy(rate: float) -> float:
+    """Return the entropy of an outcome in nats."""
+    return -sum(part * log(part) for part in (rate, 1 - rate) if part > 0)
+
+
+def distance(rate: float, other: float) -> float:
+    """Return the relative entropy of outcomes in nats."""
+    return rate * log(rate / other) + (1 - rate) * log((1 - rate) / (1 - other))
+
+
+def oracle(rng: random.Random, *, alike: bool) -> tuple[bool, int]:
+    """Return whether a search that knows both rates finds the commit, and the number of attempts that it runs.
+
+    With `alike`, both ends may have the same rate with a probability of 0.5, so that it must refute that, too.
+    """
+    truth, runs = rng.randrange(COMMITS), 0
+    places = [1 / COMMITS] * COMMITS
+    rates = [AFTER + (BEFORE - AFTER) * step / 20 for step in range(21)] if alike else []
+    same = [0.5 / len(rates) for _ in rates]
+    while True:
+        changed, unchanged = sum(places), sum(same)
+        if max(places) >= CONFIDENCE * changed and changed >= CONFIDENCE * (changed + unchanged):
+            return places.index(max(places)) == truth, runs
+        shares = [0.0, *(own / changed for own in accumulate(places))]
+        means = [AFTER * share + BEFORE * (1 - share) for share in shares]
+        if max(places) < CONFIDENCE * changed:
+            bits = [
+                entropy(pass_rate) - share * entropy(AFTER) - (1 - share) * entropy(BEFORE)
+                for pass_rate, share in zip(means, shares, strict=True)
+            ]
+        else:
+            middle = sum(own * rate for own, rate in zip(same, rates, strict=True)) / unchanged
+            weight = changed / (changed + unchanged)
+            bits = [
+                entropy(weight * pass_rate + (1 - weight) * middle)
+                - weight * entropy(pass_rate)
+                - (1 - weight) * entropy(middle)
+                for pass_rate in means
+            ]
+        place = bits.index(max(bits)) - 1
+        passed = rng.random() < (AFTER if place >= truth else BEFORE)
+        runs += 1
+        places = [
+            own * likelihood(AFTER if first <= place else BEFORE, passed=passed) for first, own in enumerate(places)
+        ]
+        same = [own * likelihood(rate, passed=passed) for own, rate in zip(same, rates, strict=True)]
+        total = sum(places) + sum(same)
+        places, same = [own / total for own in places], [own / total for own in same]
+
+
+def likelihood(rate: float, *, passed: bool) -> float:
+    """Return the probability of an outcome."""
+    return rate if passed else 1 - rate
+
+
+def limits() -> dict[str, float]:
+    """Return the numbers of attempts below which no search can be in the mean."""
+    steps = [step / 200 for step in range(1, 200)]
+    most = max(
+        entropy(AFTER * share + BEFORE * (1 - share)) - share * entropy(AFTER) - (1 - share) * entropy(BEFORE)
+        for share in steps
+    )
+    needed = distance(CONFIDENCE, 1 - CONFIDENCE)
+
+    def one_rate(good: float, bad: float) -> float:
+        """Return how much outcomes of both rates differ from those of one rate at least."""
+        middle = (good * BEFORE + bad * AFTER) / (good + bad)
+        return good * distance(BEFORE, middle) + bad * distance(AFTER, middle)
+
+    def worst(good: float, last: float, first: float, bad: float) -> float:
+        """Return the least difference to a world in which another commit brought the change, or none did."""
+        return min(one_rate(good + last, first), one_rate(last, first + bad), one_rate(good + last, first + bad))
+
+    grid = [step / 24 for step in range(1, 24)]
+    return {
+        "to name the commit, both rates known": distance(CONFIDENCE, 1 / COMMITS) / most,
+        "to refute that the ends are alike": needed / max(one_rate(share, 1 - share) for share in steps),
+        "to refute the neighbours of the commit, rates not known": needed
+        / max(
+            worst(good, last, first, 1 - good - last - first)
+            for good in grid
+            for last in grid
+            for first in grid
+            if good + last + first < 1
+        ),
+    }
+
+
 def main() -> None:
     """Print the shares of right answers, and the attempts."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=1000)
     seeds = parser.parse_args().seeds
-    worlds = [
-        ("rates known from stored runs", {"stored": STORED}),
-        ("nothing known before", {}),
-        ("5 of 20 cases change, nothing known before", {"cases": 20, "broken": 5}),
-        ("5 of 20 cases change, stored runs of 10 attempts", {"stored": 10, "cases": 20, "broken": 5}),
+    for name, least in limits().items():
+        print(f"at least {least:.0f} attempts {name}", flush=True)
+    worlds: list[tuple[str, Callable[[random.Random], tuple[bool, int]]]] = [
+        ("oracle that knows both rates", lambda rng: oracle(rng, alike=False)),
+        ("oracle that knows both rates, ends may be alike", lambda rng: oracle(rng, alike=True)),
+        ("rates known from stored runs", lambda rng: search(rng, stored=STORED)),
+        ("nothing known before", search),
+        ("5 of 20 cases change, nothing known before", lambda rng: search(rng, cases=20, broken=5)),
+        ("5 of 20 cases change, stored runs of 10 attempts", lambda rng: search(rng, stored=10, cases=20, broken=5)),
     ]
     for name, world in worlds:
-        found = [search(random.Random(f"{name} {seed}"), **world) for seed in range(seeds)]
+        found = [world(random.Random(f"{name} {seed}")) for seed in range(seeds)]
         right, runs = statistics.fmean(ok for ok, _ in found), [number for _, number in found]
         plain = plain_bisection(right)
         mean = statistics.fmean(runs)

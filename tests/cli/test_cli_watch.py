@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import IO
 
+import httpx2
 import pytest
 from msgspec.structs import replace
 
-from commands import MATCH, enter, eval_set, fairtrial, session, write
+from commands import MATCH, case, enter, eval_set, fairtrial, session, write
 from fairtrial import Criterion, EvalCase, EvalSet, Invocation, Message, Score, Trace, score
 from fairtrial.api.stores import open_store
 from fairtrial.records.label import Label
 from fairtrial.store import DEFAULT_URL
+from forked_commands import start_forked
 from graded_runs import graded, graded_run, recording
+from span_files import call, otlp
 
 DAY = 150
 SMALL = ("--reference", "200", "--false-every", "1000")
@@ -210,6 +216,43 @@ def test_a_run_that_raises_an_alarm_posts_it(
     assert "alarm" not in score_day(["ok"] * 20)
     (body,) = map(json.loads, sent())
     assert [alarm["state"] for alarm in body["alarms"]] == ["lower"] * 2
+
+
+@pytest.mark.long
+def test_a_receiver_posts_an_alarm_while_it_receives(hook: tuple[str, Callable[[], list[bytes]]]) -> None:
+    """Each alarm is posted once: not at the next look, and not again at the end."""
+    url, sent = hook
+    write("trips.evalset.json", eval_set(case("trip", "ok", query="Trip?")))
+    write("config.json", MATCH)
+    inputs = ("--against", "trips.evalset.json", "--config", "config.json")
+    arguments = ("receive", *inputs, "--idle", "0.1s", "--listen", "127.0.0.1:0")
+    program = "from fairtrial.cli import command; from fairtrial.cli.outputs import alarm_posts; "
+    program += "alarm_posts.SECONDS_BETWEEN = 0.05; command()"
+    process = start_forked(
+        ["python", "-c", program, *arguments],
+        environment={**os.environ, "FAIRTRIAL_WATCH_URL": url, "PYTHONUNBUFFERED": "1"},
+    )
+    address = read_line(process.stderr, "receiving at ").split("receiving at ")[1].split(",")[0]
+
+    def send(names: range, reply: str) -> None:
+        traces = [call(number, ["Trip?"], reply, **{"session.id": f"s-{number}"}) for number in names]
+        httpx2.post(f"{address}/v1/traces", json=otlp(*traces)).raise_for_status()
+
+    send(range(1, 320), "ok")
+    send(range(320, 450), "no")
+    read_line(process.stderr, "it was posted")
+    posted = [alarm["measure"] for body in map(json.loads, sent()) for alarm in body["alarms"]]
+    assert posted
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    posted = [alarm["measure"] for body in map(json.loads, sent()) for alarm in body["alarms"]]
+    assert sorted(posted) == ["cases", "response_match_score"]
+
+
+def read_line(stream: IO[str] | None, part: str) -> str:
+    """Return the next line that has a part."""
+    assert stream is not None
+    return next(line for line in stream if part in line)
 
 
 def test_a_recording_that_is_scored_again_counts_once() -> None:

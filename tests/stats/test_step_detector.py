@@ -152,14 +152,14 @@ def make_fall(seed: int, runs: int, lost: float) -> list[dict[int, CaseValue]]:
 
 @pytest.mark.long
 def test_draws_confirm_a_step_of_smaller_evidence() -> None:
-    """A fall by 40 % in a single run has an e-value below 1,000, which no draw of 1,010 reaches."""
+    """A fall by 30 % in a single run has an e-value below 1,000, which at most 2 of 3,030 draws reach."""
     steps = []
     for seed in range(4):
         detector = StepDetector()
-        *before, last = make_fall(seed, 21, 0.4)
+        *before, last = make_fall(seed, 21, 0.3)
         detector.resume(before)
         steps.append(detector.add(last))
-    assert [step.start for step in steps if step is not None] == [20] * 4
+    assert all(step is not None and 19 <= step.start <= 20 for step in steps)
     assert any(step.evidence < 1000 for step in steps if step is not None)
 
 

@@ -66,7 +66,7 @@ def test_the_largest_time_is_taken(tmp_path: Path) -> None:
 def _poison(folder: Path) -> None:
     """Store spans as an earlier version did: with a time that no float holds, with the id of a conversation and not."""
     with receiving(folder, None, REPLIES, idle=0.01) as running:
-        run_id = running.receiver.run_id
+        run_id = running.receiver.info.id
     store = Store(f"sqlite:///{folder}/store.db")
     for raw in (_agent(1, "bad"), call(2, ["Hello?"], "Hi.")):
         own = replace(otlp_json.span(raw), end=10**400)
@@ -93,7 +93,7 @@ def test_a_conversation_that_cannot_be_read_is_an_error_of_its_own(tmp_path: Pat
 def test_a_recording_whose_case_was_not_stored_is_scored_again(tmp_path: Path) -> None:
     """A receiver may be killed between the two. The next start reads the spans, and takes the same place."""
     with receiving(tmp_path, None, REPLIES, idle=0.01) as running:
-        run_id = running.receiver.run_id
+        run_id = running.receiver.info.id
     store = Store(f"sqlite:///{tmp_path}/store.db")
     store.add_recording(run_id, 0, Recording("waiting", Trace(session_id="waiting")))
     own = otlp_json.span(_agent(1, "waiting"))

@@ -252,7 +252,7 @@ def test_a_restart_goes_on_with_what_waits(tmp_path: Path) -> None:
         second.end("s-1", 404)
         second.end("s-2")
         assert second.result().case_id == "s-2"
-    assert second.receiver.run_id == first.receiver.run_id
+    assert second.receiver.info.id == first.receiver.run_id
     assert second.results.empty()
     assert [result.case_id for result in second.run.cases] == ["s-1", "s-2"]
 
@@ -262,7 +262,7 @@ def test_other_criteria_start_another_run(tmp_path: Path) -> None:
     ids: list[str] = []
     for threshold, is_new in ((1.0, False), (0.5, False), (0.5, True)):
         with receiving(tmp_path, None, [Criterion("replies", replies, threshold)], is_new=is_new) as running:
-            ids.append(running.receiver.run_id)
+            ids.append(running.receiver.info.id)
     assert len(set(ids)) == 3
 
 

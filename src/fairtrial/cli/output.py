@@ -19,10 +19,11 @@ from fairtrial.cli.console import console, echo, reader_may_leave
 from fairtrial.cli.headed_command import under
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.pushing_flags import push_options, push_run
+from fairtrial.cli.outputs.alarm_posts import AlarmPosts
 from fairtrial.cli.outputs.github import is_github, step_summary, without_commands, write_annotations
 from fairtrial.cli.outputs.output_files import collect_inputs, store_file
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
-from fairtrial.errors import FairtrialError, UsageError
+from fairtrial.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -301,8 +302,17 @@ def run_and_report(
     return code if gate is None else gate.decide(run, url or api.DEFAULT_URL, output.terminal)
 
 
-def report_run(run: api.Run, url: str | None, output: Output) -> int:
-    """Write the reports of a run, and return the exit code. `url` is its store, or None without a store."""
+def open_posts(store: str | None) -> AlarmPosts | None:
+    """Return what posts the alarms of a run, or None if it has no store, or if no URL is configured."""
+    address = os.environ.get(WATCH_URL)
+    return AlarmPosts(store, address) if store is not None and address else None
+
+
+def report_run(run: api.Run, url: str | None, output: Output, posts: AlarmPosts | None = None) -> int:
+    """Write the reports of a run, and return the exit code. `url` is its store, or None without a store.
+
+    `posts` has posted alarms of the run before.
+    """
     show = "" if url is None else flags.show_command(run.info.id, url)
     options = output.reports.options(run, url, show)
     problems = output.reports.write(run, options)
@@ -316,25 +326,9 @@ def report_run(run: api.Run, url: str | None, output: Output) -> int:
         raise UsageError("\n".join(problems), code="unwritable-file")
     if output.push is not None:
         push_run(run, output.push, yes=output.yes)
-    if url is not None and (address := os.environ.get(WATCH_URL)):
-        _post_alarms(run, url, address)
+    if posts := posts or open_posts(url):
+        posts.look(run.info)
     return choose_exit_code(run, allow_unscored=options.allow_unscored)
-
-
-def _post_alarms(run: api.Run, url: str, address: str) -> None:
-    """Post the alarms that a run of traffic raised. The run is stored whether or not the service takes them."""
-    traffic = api.find_new_alarms(run.info, api.WatchOptions(store=url))
-    if traffic is None:
-        return
-    from fairtrial.text.display import visible_line
-
-    names = ", ".join(visible_line(measure.measure) for measure in traffic.measures)
-    try:
-        api.post_alarms(traffic, address)
-    except FairtrialError as error:
-        echo(f"alarm: {names}; it was not posted: {error}", err=True)
-    else:
-        echo(f"alarm: {names}; it was posted, and `fairtrial watch` shows it", err=True)
 
 
 def choose_exit_code(run: api.Run, *, allow_unscored: bool) -> int:

@@ -18,7 +18,7 @@ from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import asking_options, make_judges
 from fairtrial.cli.options.pushing_flags import push_options
 from fairtrial.cli.options.trace_flags import collect_traces, trace_options
-from fairtrial.cli.output import Output, announce, report_run
+from fairtrial.cli.output import Output, announce, open_posts, report_run
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError, lacks_extra
 from fairtrial.records.result import CaseResult
@@ -163,18 +163,22 @@ def receive(
         forwarder = stack.enter_context(api.Forwarder(forward)) if forward else None
         url = stack.enter_context(serve(ReceiverApp(receiver, token, forwarder).build(), *listen))
         stack.enter_context(_stopped_by_signals(receiver))
-        echo(f"receiving at {url}, run {receiver.run_id}; press Ctrl-C to end", err=True)
+        if posts := open_posts(store):
+            stack.enter_context(posts.while_receiving(receiver.info))
+        echo(f"receiving at {url}, run {receiver.info.id}; press Ctrl-C to end", err=True)
 
         def on_result(result: CaseResult) -> None:
             if not quiet:
                 echo(f"{result.verdict.value}: {visible_line(result.title)}", err=True)
+            if posts:
+                posts.note_result()
 
         run = receiver.score(on_result)
     _print_rest(receiver, forwarder)
     if not len(run.cases):
         echo("no conversation was scored", err=True)
         return exit_codes.OK
-    return report_run(run, store, output)
+    return report_run(run, store, output, posts)
 
 
 @contextmanager

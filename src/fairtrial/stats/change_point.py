@@ -2,9 +2,10 @@
 
 The model is a Bayesian change point with binary outcomes. A case passes with one unknown rate at all commits, or with
 one rate at the commits without the change and another rate at those with it. Each rate has Jeffreys' Beta(1/2, 1/2)
-prior and is integrated out, so that no rate has to be known. A case changes with a probability of 0.2, and all commits
-are equally probable at first. The next commit and its cases are those whose outcomes tell most about the change in
-expectation, in bits.
+prior and is integrated out, so that no rate has to be known. A case changes with a probability of 0.2, at least one
+case changes, and the rate with the change is the lower one with a probability of 0.9, because its commits are called
+bad. All commits are equally probable at first. The next commit and its cases are those whose outcomes tell most about
+the change in expectation, in bits.
 
 Sources: Horstein, Sequential transmission using noiseless feedback, 1963, and Waeber, Frazier and Henderson, Bisection
 search with noisy responses, 2013, for the search over a posterior. Fearnhead, Exact and efficient Bayesian inference
@@ -17,11 +18,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import accumulate
+from operator import mul
 from typing import NamedTuple
 
 _JEFFREYS = 0.5
 _CHANGES = 0.2
 """The probability that a case is one of those that change."""
+_FALLS = 0.9
+"""The probability that a case that changes passes more rarely after the change."""
+_POINTS = 64
+"""The number of rates at which distributions of rates are compared."""
 _LEAST_BITS = 1e-6
 """An outcome that tells less is not worth an attempt."""
 _LEAST_CHANCE = 1e-300
@@ -30,6 +37,10 @@ _MOST_PLACES = 64
 """So many cases and commits are compared for the next attempt at most."""
 _WORTH = 0.5
 """A case runs beside the best one if it tells at least so much of what the best one tells."""
+
+_ANGLES = tuple((point + 0.5) / _POINTS * math.pi / 2 for point in range(_POINTS))
+_LOG_RATES = tuple((2 * math.log(math.sin(angle)), 2 * math.log(math.cos(angle))) for angle in _ANGLES)
+"""The logarithms of rates that are equally probable by Jeffreys' prior, and those of their complements."""
 
 GOOD = -1
 """The place of the good commit, which is none of those that may have brought the change."""
@@ -111,12 +122,15 @@ class ChangePoint:
         logs = [0.0] * len(self.histories)
         ends = {GOOD, len(self.histories) - 1}
         for row in self.outcomes.values():
-            if row.keys() <= ends:
-                continue  # these outcomes are before or after the change, whichever commit brought it
             total = _total(row, row)
-            for place in range(len(logs)):
-                after = self._after(row, place)
-                logs[place] += _log_mixture(_minus(total, after), after)
+            log_same = math.log(1 - _CHANGES) + _log_one(*total)
+            # If a case ran at the ends alone, its outcomes are before or after the change, whichever commit brought it.
+            places = range(1 if row.keys() <= ends else len(logs))
+            afters = [self._after(row, place) for place in places]
+            gains = [_gain(math.log(_CHANGES) + _log_split(_minus(total, after), after) - log_same) for after in afters]
+            logs = [log + gain for log, gain in zip(logs, gains * (len(logs) // len(gains)), strict=True)]
+        # Of the ways in which cases may change, the one in which no case changes is left out.
+        logs = [log + math.log(max(-math.expm1(-log), _LEAST_CHANCE)) for log in logs]
         largest = max(logs)
         weights = [math.exp(log - largest) for log in logs]
         total_weight = math.fsum(weights)
@@ -184,7 +198,7 @@ class ChangePoint:
                 continue
             after = self._after(row, place)
             before = _minus(total, after)
-            log_split = math.log(_CHANGES) + _log_one(*before) + _log_one(*after)
+            log_split = math.log(_CHANGES) + _log_split(before, after)
             changed = math.exp(log_split - _log_add(log_split, log_same))
             without, having = (changed * _rate(*own) + (1 - changed) * same_rate for own in (before, after))
             chances.append((place, weight, without, having))
@@ -203,8 +217,8 @@ class ChangePoint:
             after = self._after(row, place)
             before = _minus(total, after)
             sums = [old + weight * number for old, number in zip(sums, (*before, *after), strict=True)]
-            log_split = _log_add(log_split, math.log(weight) + _log_one(*before) + _log_one(*after))
-        split, same = math.log(_CHANGES) + log_split, math.log(1 - _CHANGES) + _log_same(total)
+            log_split = _log_add(log_split, math.log(weight) + _log_split(before, after))
+        split, same = math.log(_CHANGES) + log_split, math.log(1 - _CHANGES) + _log_one(*total)
         return CaseRates(_rate(*sums[:2]), _rate(*sums[2:]), math.exp(split - _log_add(split, same)))
 
 
@@ -260,15 +274,34 @@ def _log_one(passed: int, failed: int) -> float:
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b) - math.log(math.pi)
 
 
-def _log_same(total: Outcomes) -> float:
-    return _log_one(*total)
+@lru_cache(maxsize=1 << 16)
+def _log_split(before: Outcomes, after: Outcomes) -> float:
+    """Return the log probability of outcomes with two unknown rates, the second of which is probably the lower one."""
+    higher = sum(map(mul, _chances(*before), _chances_below(*after)))
+    direction = 2 * (_FALLS * higher + (1 - _FALLS) * (1 - higher))
+    return _log_one(*before) + _log_one(*after) + math.log(direction)
 
 
-def _log_mixture(before: Outcomes, after: Outcomes) -> float:
-    """Return the log probability of outcomes of a case that changes with a probability of 0.2."""
-    total = before.plus(after)
-    same = math.log(1 - _CHANGES) + _log_one(*total)
-    return _log_add(same, math.log(_CHANGES) + _log_one(*before) + _log_one(*after))
+@lru_cache(maxsize=1 << 14)
+def _chances(passed: int, failed: int) -> list[float]:
+    """Return the probabilities of rates after outcomes. Before them, all of these rates have the same probability."""
+    logs = [passed * log_pass + failed * log_fail for log_pass, log_fail in _LOG_RATES]
+    largest = max(logs)
+    weights = [math.exp(log - largest) for log in logs]
+    total = math.fsum(weights)
+    return [weight / total for weight in weights]
+
+
+@lru_cache(maxsize=1 << 14)
+def _chances_below(passed: int, failed: int) -> list[float]:
+    """Return the probability that the rate is below each rate, with half of that of the rate itself."""
+    chances = _chances(passed, failed)
+    return [total - chance / 2 for total, chance in zip(accumulate(chances), chances, strict=True)]
+
+
+def _gain(log_ratio: float) -> float:
+    """Return `log(1 + exp(x))`."""
+    return _log_add(0.0, log_ratio)
 
 
 def _log_add(first: float, second: float) -> float:

@@ -2,11 +2,13 @@
 
 If nothing changed since a step, the values that the runs gave a case come in any order with the same probability. So
 each split of the runs into earlier and later runs is a draw without replacement, and `exp(tilt * sum of the later
-values)`, divided by its mean over all draws, is an e-value: its expectation is 1. The product over independent cases
-and the mean over splits and tilts are e-values, too. By Markov's inequality, an e-value reaches N with a probability of
-at most 1 / N. In fact, it does so far more rarely. So a smaller e-value raises an alarm, too, if it is larger than
-those of enough draws in which the values of each case come in another order: the largest of N numbers that come in any
-order is the first with a probability of 1 / N. Both together raise a false alarm in at most one run in N.
+values)`, divided by its mean over all draws, is an e-value: its expectation is 1. The tilt of a case may depend on its
+mean, which the order does not change: it is the log odds ratio if a share of its passes is lost, or of its failures.
+The product over independent cases and the weighted mean over splits and shares are e-values, too. By Markov's
+inequality, an e-value reaches N with a probability of at most 1 / N. In fact, it does so far more rarely. So a smaller
+e-value raises an alarm, too, if it is among the three largest of enough draws in which the values of each case come in
+another order: of 3 N numbers that come in any order, the first is among the three largest with a probability of 1 / N.
+Both together raise a false alarm in at most one run in N.
 
 Sources: Besag and Clifford, Generalized Monte Carlo significance tests, 1989. Vovk and Wang, E-values: calibration,
 combination and applications, 2021. Shin, Ramdas and Rinaldo, E-detectors, 2024. Hoeffding, Probability inequalities for
@@ -21,7 +23,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import accumulate, chain, compress, repeat
+from itertools import accumulate, compress
 from operator import sub
 from random import Random
 from typing import Any, NamedTuple
@@ -32,21 +34,26 @@ WINDOW = 60
 """The number of runs since the last step that are compared. Older runs are left out."""
 _LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 """The numbers of later runs of the splits."""
-_TILTS = (-4.0, -2.0, -1.0, -0.5, -0.25, 0.25, 0.5, 1.0, 2.0, 4.0)
-"""The log odds ratios for which the tests are most powerful. Negative tilts look for a fall."""
-_TILTS_AND_BASES = tuple((tilt, math.exp(-abs(tilt))) for tilt in _TILTS)
+_WEIGHTS = tuple(place**-1.5 for place in range(1, len(_LENGTHS) + 1))
+"""The weights of the splits. A change is looked for in the last run most of all."""
+_SHARES = (0.1, 0.2, 0.4, 0.6, 0.8)
+"""The shares of the passes that a fall takes, and of the failures that a rise takes, in the most powerful tests."""
 _SPARSE = 0.2
 """The share of cases that change, for the half of the tests that expects most cases to stay as they are."""
 
 _CHANGES = math.log(_SPARSE)
-_NO_EVIDENCE = (0.0,) * (2 * len(_TILTS))
+_NO_EVIDENCE = (0.0,) * (4 * len(_SHARES))
 """The logarithms of the e-values of a case that shows nothing."""
 _SCREEN = 10.0
 """An e-value below it is compared with no draws."""
 _MARKOV = 0.01
 """The share of the false alarms that Markov's inequality may spend. The draws may spend the others."""
-_MOST_DRAWS = 10_000
-"""If a rate of false alarms needs more draws, or hardly any, Markov's inequality spends all of them."""
+_LARGEST = 3
+"""Evidence is rare if it is one of so many largest numbers. The more there are, the less depends on single draws."""
+_EARLY = (0.1, 0.7, math.inf)
+"""The draws end without a step if the first, second or third that reaches the evidence comes before so many times N."""
+_MOST_RUNS = 10_000
+"""If fewer runs raise a false alarm, or more than one in 10, Markov's inequality spends all of them."""
 _ROUNDING = 1e-9
 _LARGE = 600.0
 """Above it, `exp` is near the largest float."""
@@ -105,24 +112,29 @@ class StepDetector:
         tests = list(self._tests())
         if not tests:
             return None
-        evidence = _mean_of_exp([test for _, test in tests])
+        evidence = _mix([own for _, own in tests])
         if not self._is_rare(evidence):
             return None
-        later = max(tests, key=lambda test: test[1])[0]
+        later = max(tests, key=lambda test: max(test[1]))[0]
         self._keep(later)
         return FoundStep(self._number - later + 1, self._number, evidence)
 
     def _is_rare(self, evidence: float) -> bool:
         """Return whether evidence is so large in at most one run in N without a change."""
-        if not _SCREEN <= self.false_every <= _MOST_DRAWS:
+        if not _SCREEN <= self.false_every <= _MOST_RUNS:
             return evidence >= self.false_every
         if evidence >= self.false_every / _MARKOV:
             return True
         if evidence < _SCREEN:
             return False
         shuffled = _ShuffledRuns(list(self._runs))
-        limit = evidence * (1 - _ROUNDING)
-        return all(shuffled.draw() < limit for _ in range(math.ceil(self.false_every / (1 - _MARKOV)) - 1))
+        limit, reached = evidence * (1 - _ROUNDING), 0
+        for number in range(math.ceil(_LARGEST * self.false_every / (1 - _MARKOV)) - 1):
+            if shuffled.draw() >= limit:
+                if number < _EARLY[reached] * self.false_every:
+                    return False
+                reached += 1
+        return True
 
     def _append(self, values: Mapping[Any, CaseValue]) -> None:
         sums = self._sums[-1].copy() if self._sums else _Sums()
@@ -157,8 +169,8 @@ class StepDetector:
         for values in runs:
             self._append(values)
 
-    def _tests(self) -> Iterator[tuple[int, float]]:
-        """Yield the number of later runs and the logarithm of the e-value of each test."""
+    def _tests(self) -> Iterator[tuple[int, list[float]]]:
+        """Yield the numbers of later runs, each with the logarithms of the e-values of its tests."""
         cases = [_read_case(tuple(counts.items())) if len(counts) > 1 else None for counts in self._counts]
         draws = [isinstance(case, _Draws) for case in cases]
         means = [isinstance(case, _Means) for case in cases]
@@ -177,8 +189,7 @@ class StepDetector:
                 values = (pair[case.is_share] for case, pair in zip(mean_cases, pairs, strict=False))
                 runs = map(sub, now.runs, before.runs)
                 weights += map(_weigh_means, mean_cases, compress(runs, means), values)
-            for total in map(sum, zip(*weights, strict=True)):
-                yield length, total
+            yield length, list(map(sum, zip(*weights, strict=True)))
 
 
 @dataclass
@@ -219,7 +230,7 @@ class _Draws(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Means:
-    """A case with values for whole runs: the number of runs, and for each tilt the logarithm of the mean of `exp`.
+    """A case with values for whole runs: the number of runs, the tilts, and the logarithm of the mean of `exp` of each.
 
     If the runs have different numbers of attempts, the value of a run is the mean of its attempts, not their sum. It is
     compared by identity, so that its hash is cheap.
@@ -227,6 +238,7 @@ class _Means:
 
     number: int
     is_share: bool
+    tilts: tuple[float, ...]
     logs: tuple[float, ...]
 
 
@@ -243,16 +255,24 @@ def _read_case(counts: Counts) -> _Draws | _Means | None:
     if low == high:
         return None
     number = sum(runs for _, runs in values)
-    powers = chain.from_iterable(repeat(_tilt(value - low, value - high), runs) for value, runs in values)
-    means = [sum(column) / number for column in zip(*powers, strict=True)]
-    logs = [tilt * (high if tilt > 0 else low) + math.log(mean) for tilt, mean in zip(_TILTS, means, strict=True)]
-    return _Means(number, not is_same_number, tuple(logs))
+    tilts = _find_tilts(
+        sum(total * runs for (total, _), runs in counts), sum(attempts * runs for (_, attempts), runs in counts)
+    )
+    logs = []
+    for tilt in tilts:
+        top = high if tilt > 0 else low
+        mean = sum(runs * math.exp(tilt * (value - top)) for value, runs in values) / number
+        logs.append(tilt * top + math.log(mean))
+    return _Means(number, not is_same_number, tilts, tuple(logs))
 
 
 @lru_cache(maxsize=1 << 14)
-def _tilt(above: float, below: float) -> tuple[float, ...]:
-    """Return `exp(tilt * value)` for each tilt, divided by the largest of the case."""
-    return tuple(math.exp(tilt * (below if tilt > 0 else above)) for tilt in _TILTS)
+def _find_tilts(total: float, number: float) -> tuple[float, ...]:
+    """Return the log odds ratios of a case if shares of its passes are lost, then if shares of its failures are."""
+    rate = (total + 0.5) / (number + 1)
+    falls = [math.log((1 - share) * (1 - rate) / (1 - rate * (1 - share))) for share in _SHARES]
+    rises = [-math.log((1 - share) * rate / (1 - (1 - rate) * (1 - share))) for share in _SHARES]
+    return (*falls, *rises)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -260,8 +280,8 @@ def _weigh_draws(case: _Draws, later: int, later_sum: float) -> tuple[float, ...
     """Return the logarithms of the e-values of a case: for each tilt if all cases change, and if few do."""
     if not 0 < later < case.number:
         return _NO_EVIDENCE
-    means = _log_means_of_draws(case.successes, case.number, later)
-    return _weigh([tilt * later_sum - mean for tilt, mean in zip(_TILTS, means, strict=True)])
+    tilts, means = _find_tilts(*case), _log_means_of_draws(case.successes, case.number, later)
+    return _weigh([tilt * later_sum - mean for tilt, mean in zip(tilts, means, strict=True)])
 
 
 @lru_cache(maxsize=1 << 16)
@@ -269,7 +289,7 @@ def _weigh_means(case: _Means, later: int, later_sum: float) -> tuple[float, ...
     """Return the logarithms of the e-values of a case as `_weigh_draws` does."""
     if not 0 < later < case.number:
         return _NO_EVIDENCE
-    return _weigh([tilt * later_sum - later * mean for tilt, mean in zip(_TILTS, case.logs, strict=True)])
+    return _weigh([tilt * later_sum - later * mean for tilt, mean in zip(case.tilts, case.logs, strict=True)])
 
 
 def _weigh(dense: Sequence[float]) -> tuple[float, ...]:
@@ -287,8 +307,8 @@ def _log_means_of_draws(successes: int, number: int, size: int) -> tuple[float, 
     draws = math.comb(number, size)
     chances = [math.comb(successes, x) * math.comb(number - successes, size - x) / draws for x in range(low, high + 1)]
     falling, means = chances[::-1], []
-    for tilt, base in _TILTS_AND_BASES:
-        total = 0.0
+    for tilt in _find_tilts(successes, number):
+        total, base = 0.0, math.exp(-abs(tilt))
         for chance in chances if tilt > 0 else falling:
             total = total * base + chance
         means.append(tilt * (high if tilt > 0 else low) + math.log(total))
@@ -322,8 +342,7 @@ class _ShuffledRuns:
     def draw(self) -> float:
         """Return the evidence of the next draw."""
         weights = [case.weigh(self._random) for case in self._cases]
-        tests = [total for own in zip(*weights, strict=True) for total in map(sum, zip(*own, strict=True))]
-        return _mean_of_exp(tests)
+        return _mix([list(map(sum, zip(*own, strict=True))) for own in zip(*weights, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -342,8 +361,10 @@ class _ShuffledCase:
         return [_weigh_means(self.case, size, sums[size]) for size in self.sizes]
 
 
-def _mean_of_exp(logarithms: Sequence[float]) -> float:
-    """Return the mean of e-values, at most the largest float."""
-    largest = max(logarithms)
-    total = sum(math.exp(log - largest) for log in logarithms)
-    return math.exp(min(700.0, largest + math.log(total / len(logarithms))))
+def _mix(tests: Sequence[Sequence[float]]) -> float:
+    """Return the weighted mean of the e-values of all lengths from their logarithms, at most the largest float."""
+    largest = max(map(max, tests))
+    weights = _WEIGHTS[: len(tests)]
+    means = (sum(math.exp(log - largest) for log in own) / len(own) for own in tests)
+    total = sum(weight * mean for weight, mean in zip(weights, means, strict=True)) / sum(weights)
+    return math.exp(min(700.0, largest + math.log(total)))

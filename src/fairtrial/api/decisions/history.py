@@ -27,7 +27,7 @@ from fairtrial.text.display import count
 
 _CELLS = 1 << 14
 """So many attempts before those that are needed are read at most, so that a kept series can go on for long."""
-_KEPT_VERSION = 1
+_KEPT_VERSION = 2
 """The version of a followed series in a store. Whoever changes what follows a run raises it."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
@@ -152,13 +152,16 @@ def _digest_recordings(store: Store, run: str, positions: Sequence[int]) -> dict
     }
 
 
-def find_new_alarms(run: RunInfo, options: WatchOptions) -> WatchedTraffic | None:
-    """Return the traffic of a run with the alarms that this run raised, or None if it raised none."""
+def find_new_alarms(run: RunInfo, options: WatchOptions, known: Collection[str] = frozenset()) -> WatchedTraffic | None:
+    """Return the traffic of a run with the alarms that this run raised, or None if it raised none.
+
+    The alarms of `known` measures are left out.
+    """
     if run.kind not in _TRAFFIC or options.canary in run.tags:
         return None
     traffic = watch(run.id, options)
     alarms = {measure.measure for measure in traffic.alarms if measure.seen_in == run.id}
-    own = tuple(measure for measure in traffic.measures if measure.measure in alarms)
+    own = tuple(measure for measure in traffic.measures if measure.measure in alarms.difference(known))
     return replace(traffic, measures=own) if own else None
 
 

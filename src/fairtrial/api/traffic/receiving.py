@@ -34,6 +34,7 @@ from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.result import CaseResult
+from fairtrial.records.run import RunInfo
 from fairtrial.records.trace import Trace
 from fairtrial.scoring import score
 from fairtrial.system.event_loop import blocking
@@ -112,9 +113,9 @@ class Receiver:
             self._note_arrival(batch.trace_id, batch.items)
 
     @property
-    def run_id(self) -> str:
-        """The id of the run that holds the results."""
-        return self._run_id
+    def info(self) -> RunInfo:
+        """The run that holds the results."""
+        return self._plan.plan.info
 
     @property
     def warnings(self) -> tuple[str, ...]:
