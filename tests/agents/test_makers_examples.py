@@ -1,0 +1,74 @@
+"""The examples in the makers' own files are recorded and scored right. Nothing but the model is replaced."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from maker_examples import EXAMPLES
+from makers import Example, Turn, opened
+from wires import TOKENS
+
+import fairtrial
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult
+
+pytestmark = [
+    pytest.mark.agents,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+CRITERIA = {"tool_trajectory_avg_score": 1.0, "response_match_score": 1.0}
+
+
+def expected(turn: Turn) -> Invocation:
+    """What the user says, and the calls and the reply that are right."""
+    calls = []
+    for line in turn.steps:
+        if not line.startswith(">"):
+            call = ast.parse(line.partition(": ")[2], mode="eval").body
+            assert isinstance(call, ast.Call)
+            arguments = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+            calls.append(ToolCall(ast.unparse(call.func), arguments))
+    return Invocation(Message(turn.query), tuple(calls), Message(turn.reply))
+
+
+def steps(turn: Invocation, depth: str = "") -> Iterator[str]:
+    """The calls of a turn in their order, those of agents in tools below their call."""
+    for step in turn.steps or ():
+        if isinstance(step, ToolCall):
+            arguments = ", ".join(f"{name}={value!r}" for name, value in step.args.items())
+            yield f"{depth}{step.author}: {step.name}({arguments})"
+        elif isinstance(step, ToolResult) and step.inner is not None:
+            for inner in step.inner.invocations:
+                yield from steps(inner, f"{depth}> ")
+                author = inner.final_response.author if inner.final_response else ""
+                yield f"{depth}> {author} said {inner.reply!r}"
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
+def test_an_example_of_a_maker_is_recorded_and_scored_right(
+    example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its calls, its replies and the tokens of all of its requests are recorded, and nothing is missing."""
+    try:
+        found = importlib.util.find_spec(example.module)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        pytest.skip(f"needs {example.module}")
+    case = EvalCase("case", tuple(map(expected, example.turns)))
+    with opened(example, tmp_path, monkeypatch) as (target, script):
+        run = fairtrial.evaluate(EvalSet("makers", (case,)), target, CRITERIA, **{**({} if example.prefix else {"record": "spans"}), **example.options})
+    one = next(run.recordings)[1]
+    assert one.failure is None, one.failure.traceback
+    assert one.trace.incomplete == ""
+    turns = one.trace.invocations
+    assert [list(steps(turn)) for turn in turns] == [list(turn.steps) for turn in example.turns]
+    assert [turn.reply for turn in turns] == [turn.reply for turn in example.turns]
+    assert sum(usage.total_tokens or 0 for turn in turns for usage in turn.all_usages or ()) == TOKENS * script.played
+    assert script.played == len(script.moves)
+    assert run.verdict == "passed", run.report()
