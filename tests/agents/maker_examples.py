@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from maker_readmes import MORE_EXAMPLES
-from makers import Archive, Call, Example, Readme, Source, Turn
+from makers import Archive, By, Call, Example, Readme, Source, Turn
 
 
 def _openai(feature: str, path: str, target: Any, *turns: Turn) -> Example:
@@ -117,9 +117,10 @@ _OPENAI = [
 
 def _claude(feature: str, path: str, name: str, *turns: Turn) -> Example:
     def find(module: ModuleType) -> Any:
-        return _options(module, name)
+        options = _options(module, name)
+        return lambda: options
 
-    find.__name__ = name
+    find.__name__ = f"{name}_options"
     source = Archive("claude-agent-sdk", f"examples/{path}")
     return Example("Claude Agent SDK", feature, "claude_agent_sdk", source, "claude", find, turns)
 
@@ -155,7 +156,7 @@ _CLAUDE = [
             "Calculate 15 + 27",
             (Call("mcp__calc__add", {"a": 15, "b": 27}), "15 + 27 is 42."),
             "15 + 27 is 42.",
-            ("main: mcp__calc__add(a=15, b=27)",),
+            ("main_options: mcp__calc__add(a=15, b=27)",),
         ),
     ),
     _claude(
@@ -163,12 +164,12 @@ _CLAUDE = [
         "tool_permission_callback.py",
         "main",
         Turn(
-            "Run the script, please.",
-            (Call("Bash", {"command": "echo hello", "description": "Say hello"}),),
-            "",
-            ("main: Bash(command='echo hello', description='Say hello')",),
+            "Make hello.py, please.",
+            (Call("Bash", {"command": "touch hello.py"}),),
+            'May I call Bash({"command": "touch hello.py"})? (yes, no, or other arguments as JSON)',
+            ("main_options: Bash(command='touch hello.py')",),
         ),
-        Turn("yes", ("It says hello.",), "It says hello."),
+        Turn("yes", ("It is made.",), "It is made."),
     ),
     _claude(
         "agents in tools",
@@ -177,13 +178,22 @@ _CLAUDE = [
         Turn(
             "Use the code-reviewer agent to review the code.",
             (
-                Call("Agent", {"description": "Review", "prompt": "Review it.", "subagent_type": "code-reviewer"}),
-                "It is good.",
+                Call(
+                    "Agent",
+                    {
+                        "description": "Review",
+                        "prompt": "Review it.",
+                        "subagent_type": "code-reviewer",
+                        "run_in_background": False,
+                    },
+                ),
+                By("You are a code reviewer.", "It is good."),
                 "The reviewer says that it is good.",
             ),
             "The reviewer says that it is good.",
             (
-                "code_reviewer_example: Agent(description='Review', prompt='Review it.', subagent_type='code-reviewer')",
+                "code_reviewer_example_options: Agent(description='Review', prompt='Review it.',"
+                " subagent_type='code-reviewer', run_in_background=False)",
                 "> code-reviewer said 'It is good.'",
             ),
         ),

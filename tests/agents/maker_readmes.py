@@ -34,7 +34,7 @@ _LANGCHAIN = [
             "What is the weather in sf?",
             (Call("check_weather", {"location": "sf"}), "It's always sunny in sf."),
             "It's always sunny in sf.",
-            ("model: check_weather(location='sf')",),
+            ("LangGraph: check_weather(location='sf')",),
         ),
     ),
     _langchain(
@@ -87,8 +87,8 @@ _LANGCHAIN = [
         Turn(
             "Email Alice, then delete the report.",
             ((Call("send_email", {"to": "alice"}), Call("delete_file", {"path": "report"})),),
-            "",
-            ("model: send_email(to='alice')", "model: delete_file(path='report')"),
+            'May I call send_email({"to": "alice"}) and delete_file({"path": "report"})? (yes, no, or other arguments as JSON)',
+            ("LangGraph: send_email(to='alice')", "LangGraph: delete_file(path='report')"),
         ),
         Turn("yes", ("Both is done.",), "Both is done."),
         before=_MAIL,
@@ -213,9 +213,9 @@ _AGNO = [
         Docstring("agno.knowledge.filesystem", "fs_knowledge"),
         Turn(
             "Find where main() is defined",
-            (Call("grep_file", {"query": "def main"}), "It is in code.py."),
+            (Call("search_knowledge_base", {"query": "def main"}), "It is in code.py."),
             "It is in code.py.",
-            ("agent: grep_file(query='def main')",),
+            ("agent: search_knowledge_base(query='def main')",),
         ),
         model=(("/path/to/code", "."),),
     ),
@@ -224,9 +224,9 @@ _AGNO = [
         Docstring("agno.tools.advisor", "AdvisorTools("),
         Turn(
             "Is it safe?",
-            (Call("ask_gpt_5_5", {"question": "Is it safe?"}), "It is.", "My advisor says that it is."),
+            (Call("ask_advisor", {"advisor": "gpt-5.5", "prompt": "Is it safe?"}), "It is.", "My advisor says that it is."),
             "My advisor says that it is.",
-            ("agent: ask_gpt_5_5(question='Is it safe?')",),
+            ("agent: ask_advisor(advisor='gpt-5.5', prompt='Is it safe?')",),
         ),
         model=(
             ("from agno.models.anthropic import Claude", "from agno.models.openai import OpenAIChat as Claude"),
@@ -283,7 +283,7 @@ _SMOLAGENTS = [
         "smolagents",
         Readme("smolagents", 0),
         "smolagents",
-        "agent",
+        lambda module: lambda: module.CodeAgent(tools=[module.WebSearchTool()], model=module.model),
         (
             Turn(
                 "How many seconds would it take for a leopard at full speed to run through Pont des Arts?",

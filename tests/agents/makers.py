@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import asyncio
 import contextlib
 import importlib
 import inspect
@@ -21,7 +20,7 @@ from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from loopback import Action, Loopback, Request
@@ -132,6 +131,13 @@ def _filled(text: str) -> str:
 Source = Archive | Readme | Docstring | Template
 
 
+class By(NamedTuple):
+    """A move of the agent with a text in its prompt. Agents that work at once ask in any order."""
+
+    prompt: str
+    piece: Piece
+
+
 @dataclass(frozen=True)
 class Turn:
     """What the user says, what the model does, and what has to be recorded.
@@ -141,7 +147,7 @@ class Turn:
     """
 
     query: str
-    moves: tuple[Piece | tuple[Piece, ...], ...]
+    moves: tuple[Piece | By | tuple[Piece, ...], ...]
     reply: str
     steps: tuple[str, ...] = ()
 
@@ -179,25 +185,34 @@ class Script:
         self.moves = [move for turn in example.turns for move in turn.moves]
         self.asks_itself = example.prefix == "claude"
         self.played = 0
+        self._left: list[Any] = []
+
+    def begin(self) -> None:
+        """Begin with the first move, also if a program has already spoken while it was imported."""
+        self.played, self._left = 0, list(self.moves)
 
     def __call__(self, request: Request) -> Action:
         """Answer a request."""
         if "count" in request.path.lower() or (self.asks_itself and not tool_names(request)):
             return answer(request, "Nothing to do.")
-        # A program that speaks when it is imported speaks before the conversation begins.
-        move = self.moves[min(self.played, len(self.moves) - 1)]
+        own = [move for move in self._left if isinstance(move, By) and move.prompt in request.text]
+        move = next(iter(own or [move for move in self._left if not isinstance(move, By)]), "Nothing more.")
         self.played += 1
-        return answer(request, *(move if type(move) is tuple else (move,)))  # type: ignore[arg-type]
+        self._left = [other for other in self._left if other is not move]
+        piece = move.piece if isinstance(move, By) else move
+        return answer(request, *(piece if type(piece) is tuple else (piece,)))
 
 
 @contextmanager
 def opened(example: Example, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Script]]:
     """The target of an example, and its model. Environment variables lead every client to the model."""
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(pytest.mark, "_config", None)  # tests of a maker have marks of their own
     code = example.before + example.source.read(folder)
     for name, scripted in example.model:
         code = code.replace(name, scripted)
     script = Script(example)
+    script.begin()
     with Loopback(script) as server:
         for name, value in _variables(server.url).items():
             monkeypatch.setenv(name, value)
@@ -210,22 +225,26 @@ def opened(example: Example, folder: Path, monkeypatch: pytest.MonkeyPatch) -> I
         monkeypatch.setitem(sys.modules, module.__name__, module)
         if example.prefix:
             run_code(code, module)
-            name = example.target if isinstance(example.target, str) else "fairtrial_target"
+            name = example.target if isinstance(example.target, str) else example.target.__name__
             if not isinstance(example.target, str):
                 setattr(module, name, example.target(module))
             target: Any = f"{example.prefix}:{module.__name__}:{name}"
         else:
             target = _program(code, module)
-        script.played = 0
+        script.begin()
         yield target, script
 
 
 def run_code(code: str, module: ModuleType) -> None:
-    """Run a program in a module. Pages show programs that await outside functions, as notebooks do."""
-    compiled = compile(code, str(module.__file__), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    result = eval(compiled, module.__dict__)
-    if inspect.iscoroutine(result):
-        asyncio.run(result)
+    """Run a program in a module. Statements that await outside functions are left out: only notebooks have them."""
+    tree = ast.parse(code)
+    kept = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    tree.body = [one for one in tree.body if isinstance(one, kept) or not any(map(_awaits, ast.walk(one)))]
+    exec(compile(tree, str(module.__file__), "exec"), module.__dict__)
+
+
+def _awaits(node: ast.AST) -> bool:
+    return isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith)
 
 
 def _program(code: str, module: ModuleType) -> Callable[[str], str]:
@@ -242,6 +261,8 @@ def _variables(url: str) -> dict[str, str]:
     return {
         "OPENAI_API_KEY": "none",
         "OPENAI_BASE_URL": f"{url}/v1",
+        "OPENAI_API_BASE": f"{url}/v1",
+        "OPENAI_MODEL": "gpt-4o",
         "ANTHROPIC_API_KEY": "none",
         "ANTHROPIC_BASE_URL": url,
         "GOOGLE_API_KEY": "none",
@@ -259,4 +280,4 @@ def _variables(url: str) -> dict[str, str]:
     }
 
 
-__all__ = ["Archive", "Call", "Docstring", "Example", "Readme", "Source", "Turn", "opened"]
+__all__ = ["Archive", "By", "Call", "Docstring", "Example", "Readme", "Source", "Turn", "opened"]

@@ -29,10 +29,10 @@ def expected(turn: Turn) -> Invocation:
     calls = []
     for line in turn.steps:
         if not line.startswith(">"):
-            call = ast.parse(line.partition(": ")[2], mode="eval").body
+            name, _, arguments = line.partition(": ")[2].partition("(")
+            call = ast.parse(f"call({arguments}", mode="eval").body
             assert isinstance(call, ast.Call)
-            arguments = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
-            calls.append(ToolCall(ast.unparse(call.func), arguments))
+            calls.append(ToolCall(name, {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}))
     return Invocation(Message(turn.query), tuple(calls), Message(turn.reply))
 
 
