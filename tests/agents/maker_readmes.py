@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from makers import Call, Docstring, Example, Readme, Source, Template, Turn
 
 _OPENAI_MODEL = (("anthropic:claude-sonnet-4-5-20250929", "openai:gpt-4.1"),)
@@ -82,7 +84,9 @@ _LANGCHAIN = [
     ),
     _langchain(
         "approval",
-        Docstring("langchain.agents.middleware.human_in_the_loop", 'interrupt_on={"send_email": True, "delete_file": True}'),
+        Docstring(
+            "langchain.agents.middleware.human_in_the_loop", 'interrupt_on={"send_email": True, "delete_file": True}'
+        ),
         "agent",
         Turn(
             "Email Alice, then delete the report.",
@@ -171,9 +175,9 @@ _AGENT_FRAMEWORK = [
         "coordinator",
         Turn(
             "What is known about tides?",
-            (Call("research-agent", {"task": "tides"}), "The moon makes them.", "The moon makes tides."),
+            (Call("research_agent", {"task": "tides"}), "The moon makes them.", "The moon makes tides."),
             "The moon makes tides.",
-            ("coordinator: research-agent(task='tides')", "> research-agent said 'The moon makes them.'"),
+            ("coordinator: research_agent(task='tides')", "> research-agent said 'The moon makes them.'"),
         ),
         before=_CLIENT,
     ),
@@ -186,7 +190,7 @@ _AGENT_FRAMEWORK = [
             "What's the weather in Amsterdam and what are today's specials?",
             ((Call("get_weather", {"location": "Amsterdam"}), Call("get_menu_specials", {})), "Sunny, and a soup."),
             "Sunny, and a soup.",
-            ("agent: get_weather(location='Amsterdam')", "agent: get_menu_specials()"),
+            (": get_weather(location='Amsterdam')", ": get_menu_specials()"),
         ),
     ),
     _agent_framework(
@@ -203,8 +207,10 @@ _AGENT_FRAMEWORK = [
 ]
 
 
-def _agno(feature: str, source: Source, *turns: Turn, model: tuple[tuple[str, str], ...] = ()) -> Example:
-    return Example("Agno", feature, "agno", source, "agno", "agent", turns, "", model)
+def _agno(
+    feature: str, source: Source, *turns: Turn, model: tuple[tuple[str, str], ...] = (), unseen: int = 0
+) -> Example:
+    return Example("Agno", feature, "agno", source, "agno", "agent", turns, "", model, unseen=unseen)
 
 
 _AGNO = [
@@ -220,11 +226,15 @@ _AGNO = [
         model=(("/path/to/code", "."),),
     ),
     _agno(
-        "agents in tools",
+        "tools",
         Docstring("agno.tools.advisor", "AdvisorTools("),
         Turn(
             "Is it safe?",
-            (Call("ask_advisor", {"advisor": "gpt-5.5", "prompt": "Is it safe?"}), "It is.", "My advisor says that it is."),
+            (
+                Call("ask_advisor", {"advisor": "gpt-5.5", "prompt": "Is it safe?"}),
+                "It is.",
+                "My advisor says that it is.",
+            ),
             "My advisor says that it is.",
             ("agent: ask_advisor(advisor='gpt-5.5', prompt='Is it safe?')",),
         ),
@@ -232,6 +242,7 @@ _AGNO = [
             ("from agno.models.anthropic import Claude", "from agno.models.openai import OpenAIChat as Claude"),
             ("google:gemini-3-pro", "openai:gpt-4.1"),
         ),
+        unseen=1,
     ),
 ]
 
@@ -255,25 +266,18 @@ _LLAMA_INDEX = [
     Example(
         "LlamaIndex",
         "tools",
-        "llama_index.llms.openai",
-        Readme("llama-index-tools-mcp", 1),
+        "llama_index.tools.requests",
+        Readme("llama-index-tools-requests", 0),
         "llama-index",
         "agent",
         (
             Turn(
-                "What is the weather in Tokyo?",
-                (Call("get_weather", {"city": "Tokyo"}), "It is sunny in Tokyo."),
-                "It is sunny in Tokyo.",
-                ("Agent: get_weather(city='Tokyo')",),
+                "What is at example?",
+                (Call("get_request", {"url_template": "example", "path_params": {}}), "That is no URL."),
+                "That is no URL.",
+                ("Agent: get_request(url_template='example', path_params={})",),
             ),
         ),
-        '''
-from llama_index.core.tools import FunctionTool
-def get_weather(city: str) -> str:
-    """Get the weather."""
-    return f"sunny in {city}"
-tools = [FunctionTool.from_defaults(get_weather)]
-''',
     ),
 ]
 _SMOLAGENTS = [
@@ -308,9 +312,11 @@ _ADK = [
 ]
 
 
-def _crewai(feature: str, folder: str, path: str, target: str, *turns: Turn) -> Example:
+def _crewai(
+    feature: str, folder: str, path: str, target: Any, *turns: Turn, state: dict[str, Any] | None = None
+) -> Example:
     source = Template("crewai_cli", f"templates/{folder}", path)
-    return Example("CrewAI", feature, "crewai_cli", source, "crewai", target, turns)
+    return Example("CrewAI", feature, "crewai_cli", source, "crewai", target, turns, state=state or {})
 
 
 _CREWAI = [
@@ -318,15 +324,16 @@ _CREWAI = [
         "teams, graphs",
         "crew",
         "crew.py",
-        "LatestAi",
+        lambda module: lambda: (module.LatestAi(), {"message": "topic", "inputs": {"current_year": "2026"}}),
         Turn("AI LLMs", ("Ten points.", "A report of ten points."), "A report of ten points."),
     ),
     _crewai(
         "teams, graphs",
         "flow",
         "main.py",
-        "ContentFlow",
-        Turn("Write.", ("An outline.", "A draft.", "A post."), "A post."),
+        lambda module: lambda: (module.ContentFlow(), {"message": "topic"}),
+        Turn("Write.", ("An outline.", "A draft.", "A post."), ""),
+        state={"topic": "AI Agents", "final_post": "A post."},
     ),
 ]
 

@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
+
 from loopback import Action, Loopback, Request
 from wires import Call, Piece, answer, tool_names
 
@@ -159,6 +160,7 @@ class Example:
     A target without a prefix is the whole program: it runs in a function, what it prints is the reply, and its agents
     are read from spans. `module` has to be installed. `before` defines what the page defines above the program, for
     example `client`. `model` are names of models, each with one that the scripted model answers to.
+    `state` is expected at the end. `unseen` requests are made by a tool itself, and not by an agent.
     """
 
     framework: str
@@ -170,7 +172,8 @@ class Example:
     turns: tuple[Turn, ...]
     before: str = ""
     model: tuple[tuple[str, str], ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
+    state: Mapping[str, Any] = field(default_factory=dict)
+    unseen: int = 0
 
     @property
     def id(self) -> str:
@@ -250,6 +253,7 @@ def _awaits(node: ast.AST) -> bool:
 def _program(code: str, module: ModuleType) -> Callable[[str], str]:
     def run(query: str) -> str:  # noqa: ARG001  (the program asks its own question)
         printed = io.StringIO()
+        module.__dict__["__name__"] = "__main__"
         with contextlib.redirect_stdout(printed):
             run_code(code, module)
         return printed.getvalue().strip()

@@ -172,26 +172,36 @@ def _responses(request: Request, pieces: Sequence[Piece]) -> Iterator[dict[str, 
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": TOKENS,
     }
-    yield {
-        "type": "response.created",
-        "sequence_number": 0,
-        "response": {**reply, "status": "in_progress", "output": []},
-    }
-    for index, item in enumerate(items):
-        yield {
-            "type": "response.output_item.added",
-            "sequence_number": 2 * index + 1,
-            "output_index": index,
-            "item": item,
-        }
-        yield {
-            "type": "response.output_item.done",
-            "sequence_number": 2 * index + 2,
-            "output_index": index,
-            "item": item,
-        }
     done = {**reply, "status": "completed", "output": items, "usage": usage}
-    yield {"type": "response.completed", "sequence_number": 2 * len(items) + 1, "response": done}
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("created", {"response": {**reply, "status": "in_progress", "output": []}})
+    ]
+    for index, item in enumerate(items):
+        events += [(name, {"output_index": index, **event}) for name, event in _item_events(item)]
+    for number, (name, event) in enumerate([*events, ("completed", {"response": done})]):
+        yield {"type": f"response.{name}", "sequence_number": number, **event}
+
+
+def _item_events(item: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The events of an item: it begins empty, and its text or its arguments come as a delta."""
+    place: dict[str, Any] = {"item_id": item["id"]}
+    begun = {**item, "status": "in_progress"}
+    if item["type"] == "message":
+        (part,) = item["content"]
+        text = part["text"]
+        yield "output_item.added", {"item": {**begun, "content": []}}
+        place["content_index"] = 0
+        yield "content_part.added", {**place, "part": {**part, "text": ""}}
+        yield "output_text.delta", {**place, "delta": text, "logprobs": []}
+        yield "output_text.done", {**place, "text": text, "logprobs": []}
+        yield "content_part.done", {**place, "part": part}
+    elif item["type"] == "function_call":
+        yield "output_item.added", {"item": {**begun, "arguments": ""}}
+        yield "function_call_arguments.delta", {**place, "delta": item["arguments"]}
+        yield "function_call_arguments.done", {**place, "name": item["name"], "arguments": item["arguments"]}
+    else:
+        yield "output_item.added", {"item": begun}
+    yield "output_item.done", {"item": item}
 
 
 def _chat_message(request: Request, pieces: Sequence[Piece]) -> dict[str, Any]:
