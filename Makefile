@@ -12,16 +12,16 @@ BIN := $(VENV)/bin
 TAU_BENCH := ../shared/data/tau-bench/gpt-4o-airline.json
 AGENTS := a2a agent-framework agno claude crewai langgraph llama-index mcp openai pydantic-ai smolagents strands
 AGENTS_a2a := a2a-sdk[http-server] uvicorn
-AGENTS_agent-framework := agent-framework-core opentelemetry-sdk opentelemetry-proto
-AGENTS_agno := agno opentelemetry-sdk opentelemetry-proto openinference-instrumentation-agno
+AGENTS_agent-framework := agent-framework-core agent-framework-openai opentelemetry-sdk opentelemetry-proto
+AGENTS_agno := agno openai opentelemetry-sdk opentelemetry-proto openinference-instrumentation-agno
 AGENTS_claude := claude-agent-sdk opentelemetry-sdk opentelemetry-proto openinference-instrumentation-claude-agent-sdk
 AGENTS_crewai := crewai opentelemetry-sdk opentelemetry-proto openinference-instrumentation-crewai
-AGENTS_langgraph := langchain langgraph langgraph-cli[inmem] opentelemetry-sdk opentelemetry-proto openinference-instrumentation-langchain
-AGENTS_llama-index := llama-index-core opentelemetry-sdk opentelemetry-proto openinference-instrumentation-llama-index
+AGENTS_langgraph := langchain langchain-openai langgraph langgraph-supervisor langgraph-swarm langgraph-cli[inmem] opentelemetry-sdk opentelemetry-proto openinference-instrumentation-langchain
+AGENTS_llama-index := llama-index-core llama-index-llms-openai llama-index-tools-code-interpreter llama-index-tools-requests opentelemetry-sdk opentelemetry-proto openinference-instrumentation-llama-index
 AGENTS_mcp := mcp
 AGENTS_openai := openai-agents opentelemetry-sdk opentelemetry-proto openinference-instrumentation-openai openinference-instrumentation-openai-agents
-AGENTS_pydantic-ai := pydantic-ai-slim opentelemetry-sdk opentelemetry-proto
-AGENTS_smolagents := smolagents opentelemetry-sdk opentelemetry-proto openinference-instrumentation-smolagents
+AGENTS_pydantic-ai := pydantic-ai-slim[openai] opentelemetry-sdk opentelemetry-proto
+AGENTS_smolagents := smolagents openai opentelemetry-sdk opentelemetry-proto openinference-instrumentation-smolagents
 AGENTS_strands := strands-agents opentelemetry-sdk opentelemetry-proto
 # The other of the two newest minor versions of each framework, or another release if the minor version below is too old.
 # Its packages lie over those of the environment. A name may have a second set behind a plus sign. The environment of
@@ -56,6 +56,10 @@ NO_HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 # For example, the set adk+google-genai is tested in the environment of adk, with the tests of google-genai.
 OTHER_ENVIRONMENT = $(if $(filter adk+%,$*),$(PEER),.venv-agents/$(firstword $(subst +, ,$*)))
 OTHER_NAME = $(if $(filter adk+%,$*),$(word 2,$(subst +, ,$*)),$(firstword $(subst +, ,$*)))
+
+comma := ,
+empty :=
+MAKERS := $(subst $(empty) $(empty),$(comma),$(shell sed -n 's/==.*//p' constraints-makers.txt))
 
 .PRECIOUS: .venv-agents/%/.ready
 
@@ -142,13 +146,19 @@ test-clickhouse: $(VENV)/.clickhouse ## Run the tests that need the engine of Cl
 	$(@D)/bin/python $(PIP_BUILD) -c constraints-agents-$*.txt -e '.[agents-$*]' $(AGENTS_$*:%='%') --group agents
 	@touch $@
 
+# The source distributions are only read. pip checks their hashes, and asks each for its name and version.
+.venv-makers/.ready: constraints-makers.txt | $(VENV)/.demo
+	rm -rf $(@D)
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary $(MAKERS) --require-hashes -r $< --dest $(@D)
+	@touch $@
+
 test-agents: $(AGENTS:%=test-agents-%) test-agents-adk ## Run the tests that need agent frameworks, one environment each
 
-test-agents-adk: $(PEER)/.ready
+test-agents-adk: $(PEER)/.ready .venv-makers/.ready
 	@# ADK brings the Google Gen AI SDK.
 	$(PEER)/bin/pytest $(NO_HANGS) -m agents tests/agents/test_adk_agent.py tests/agents/test_google_genai_agent.py $(EVERY_KIND)
 
-test-agents-%: .venv-agents/%/.ready
+test-agents-%: .venv-agents/%/.ready .venv-makers/.ready
 	.venv-agents/$*/bin/pytest $(NO_HANGS) -m agents tests/agents/test_$(subst -,_,$*)_agent.py $(EVERY_KIND)
 
 test-other-agents: $(OTHERS:%=test-other-agents-%) ## Run tests of agent frameworks with the minor version before, or after
@@ -261,4 +271,4 @@ bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.1
 check: lint types imports test test-long ## Everything that a change must pass
 
 clean: ## Remove the environments
-	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) $(SERVICES) $(HARNESSES) $(SITE) .venv-agents .venv-others .venv-installs
+	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) $(SERVICES) $(HARNESSES) $(SITE) .venv-agents .venv-makers .venv-others .venv-installs

@@ -228,9 +228,9 @@ def make_request(number: int, path: str, headers: dict[str, str], body: dict[str
         config = body.get("generationConfig") or {}
         schema = config.get("responseJsonSchema") or config.get("responseSchema")
         model = path.rpartition("/")[2].partition(":")[0]
-    elif path.endswith("/converse"):
+    elif "/converse" in path:
         blocks = [*body.get("system", []), *(part for message in body["messages"] for part in message["content"])]
-        texts = [block["text"] for block in blocks]
+        texts = [block.get("text", "") for block in blocks]
         schema = None
         model = unquote(path.split("/")[2])
     else:

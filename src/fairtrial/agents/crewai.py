@@ -35,6 +35,11 @@ def _is_flow(thing: Any) -> bool:
     return hasattr(type(thing), "flow_id")
 
 
+def _is_project(thing: Any) -> bool:
+    """Whether an object is of a class with `@CrewBase`, as `crewai create crew` writes it. Its method makes the crew."""
+    return hasattr(type(thing), "is_crew_class") and hasattr(thing, "crew")
+
+
 class CrewAgent(ObservedFramework):
     """A function that makes an agent, a crew or a flow of CrewAI for each conversation. The case gives it inputs."""
 
@@ -53,9 +58,9 @@ class CrewAgent(ObservedFramework):
 
     @staticmethod
     def is_agent(thing: Any) -> bool:
-        """Whether an object is an agent, a crew or a flow."""
+        """Whether an object is an agent, a crew or a flow, or makes a crew."""
         if inspect.isclass(thing) or not hasattr(thing, "kickoff"):
-            return False
+            return not inspect.isclass(thing) and _is_project(thing)
         return is_single(thing) or hasattr(thing, "tasks") or _is_flow(thing)
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
@@ -64,6 +69,8 @@ class CrewAgent(ObservedFramework):
 
     def session(self, opening: Opening) -> FrameworkSession:
         """Return the session of a conversation."""
+        if _is_project(opening.thing):
+            opening = opening._replace(thing=opening.thing.crew())
         return FlowSession(opening) if _is_flow(opening.thing) else CrewSession(opening)
 
 

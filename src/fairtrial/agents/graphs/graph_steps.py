@@ -109,6 +109,8 @@ class GraphSteps:
         yield replace(run.result, id=call.id, author=call.author, inner=_inner(run))
 
     def _message_steps(self, message: Any, watch: GraphWatch) -> Iterator[Step]:
+        if message.type in ("ai", "tool") and message.response_metadata.get("__is_handoff_back"):
+            return  # langgraph-supervisor writes a call into the history that no model made
         if message.type == "tool":
             yield from self._result(message, watch)
         elif message.type == "human" and message.name:

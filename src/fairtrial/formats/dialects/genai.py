@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from fairtrial.formats.chats.assembly import response, result
 from fairtrial.formats.chats.otel_messages import SWITCH
 from fairtrial.formats.dialects.attributes import (
@@ -19,6 +21,7 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import structured
 
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _KINDS: dict[str, Kind] = {
     "chat": "model",
     "generate_content": "model",
@@ -36,7 +39,7 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
     if kind == "other":
         return Facts()
     is_model = kind == "model"
-    agent = extract_text(span, "gen_ai.agent.name")
+    agent = _agent_name(span)
     messages = collect_messages(span, reading)
     model = extract_text(span, "gen_ai.response.model", "gen_ai.request.model")
     reasons = span.attributes.get("gen_ai.response.finish_reasons")
@@ -57,6 +60,13 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
     )
 
 
+def _agent_name(span: Span) -> str:
+    """Return the name of the agent. Agent Framework writes the random id of an agent without a name as its name."""
+    name = extract_text(span, "gen_ai.agent.name")
+    is_id = name == extract_text(span, "gen_ai.agent.id") and _UUID.fullmatch(name) is not None
+    return "" if is_id else name
+
+
 def _tool(span: Span) -> Facts:
     name = extract_text(span, "gen_ai.tool.name") or span.name.removeprefix("execute_tool ")
     call_id = extract_text(span, "gen_ai.tool.call.id") or None
@@ -69,7 +79,7 @@ def _tool(span: Span) -> Facts:
     return Facts(
         "tool",
         name,
-        extract_text(span, "gen_ai.agent.name"),
+        _agent_name(span),
         args=arguments(args),
         result=None if answer is None else result(name, response(answer), call_id or "", stated=failed),
         call_id=call_id,
