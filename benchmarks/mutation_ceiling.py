@@ -2,8 +2,9 @@
 
     .venv/bin/python benchmarks/mutation_ceiling.py
 
-The ceiling of a half are weights mined from J on that very half, without the family of the evaluator. For tau-bench, a
-half has 25 tasks, so that J on it is known with an error only. Three bounds follow, the loosest first:
+The mutants are those of the package and of the domain. The ceiling of a half are weights mined from J on that very
+half, without the family of the evaluator. For tau-bench, a half has 25 tasks, so that J on it is known with an error
+only. Three bounds follow, the loosest first:
 
 - Noise: J on all tasks ranks the evaluators, and J on 25 drawn tasks is the truth. All trials of a task are drawn
   together, because they fail together. A second estimate is the root of the correlation of two halves: it does not take
@@ -93,11 +94,11 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each evaluator runs here)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--splits", type=int, default=200, help="the number of random halves of the tasks")
     arguments, _ = parser.parse_known_args()
-    of, natural, planted = evouna()
+    of, natural, _, planted = evouna()
     failed = failures(of, natural)
     heading(f"EVOUNA: {len(of.fails)} evaluators")
     halves_of("EVOUNA", of, natural, failed, *catch_rates(failures(of, planted), planted))
-    of, natural, planted = tau_bench()
+    of, natural, _, planted = tau_bench()
     failed = failures(of, natural)
     is_bad = np.array([pair.is_bad for pair in natural])
     names, rates = catch_rates(failures(of, planted), planted)
