@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/mutation_weights.py [--write]
 
-Two sources of natural errors: EVOUNA (a right GPT-4 answer is the reference, the answers of four other systems are
-judged by people) and tau-bench (the gold actions are the expected calls, the reward says whether a conversation is
+Three sources of natural errors: EVOUNA (a right GPT-4 answer is the reference, the answers of four other systems are
+judged by people), tau-bench (the gold actions are the expected calls, the reward says whether a conversation is
 right). Youden's J of an evaluator on natural answers is the truth. Mutants are planted in the references, by the
 operators of the package alone, and together with those of domain_operators.py.
 
@@ -71,7 +71,10 @@ class Evaluators(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Evaluators, natural answers of two halves of the questions, and mutants: the package's and the domain's."""
+    """Evaluators, natural answers of two halves of the questions, and mutants by operators of the package.
+
+    `with_domain` has those by operators of the domain, too. It is empty if the domain has none.
+    """
 
     of: Evaluators
     natural: list[Pair]
@@ -150,6 +153,26 @@ def tau_bench() -> Source:
     rules = Rules(order="ANY_ORDER", optional_tools=reading)
     with_domain = mutants(cases, rules, view, tools, [*calls, *call_operators(reading)])
     return Source(Evaluators([name for name, _, _ in family], fails), natural, planted, with_domain)
+
+
+def llmbar() -> Source:
+    """Return evaluators that compare a reply with its instruction, because LLMBar has no second right reply."""
+    lines = (SHARED / "llmbar" / "items.jsonl").read_text(encoding="utf-8").splitlines()
+    items = list(map(json.loads, lines))
+    natural = [
+        Pair(item["input"], item[f"output_{n}"], "ab"[place % 2], n != item["label"], str(place))
+        for place, item in enumerate(items)
+        for n in (1, 2)
+    ]
+    conversations = [
+        (Invocation(Message(item["input"]), (), Message(item[f"output_{item['label']}"])),) for item in items
+    ]
+    cases = [EvalCase(str(place), conversation) for place, conversation in enumerate(conversations)]
+    family = list(evaluators())
+    fails = [lambda r, a, e=each: e.scorer(r, a) < e.threshold - 1e-9 for each in family]
+    view = lambda trace: (trace.invocations[0].query, trace.invocations[0].reply)  # noqa: E731
+    planted = [Pair(*pair.answer, pair.group, pair.is_bad) for pair in mutants(cases, Rules(), view, {})]
+    return Source(Evaluators([each.family for each in family], fails), natural, planted, [])
 
 
 def _calls(calls: Sequence[tuple[str, Any]]) -> tuple[tuple[str, str], ...]:
@@ -256,6 +279,8 @@ def measure(name: str, source: Source) -> list[str]:
     line("J of one half against J of the other", f"{rank(first.youden, second.youden):.2f}")
     rows: list[str] = []
     for title, planted in {"operators of the package": source.planted, "and of the domain": source.with_domain}.items():
+        if not planted:
+            continue
         operators, rates = catch_rates(failures(of, planted), planted)
         bad = {pair.group for pair in planted if pair.is_bad}
         is_harmful = np.array([operator in bad for operator in operators])
@@ -303,12 +328,13 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each evaluator runs here)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="write the table of weights")
     arguments, _ = parser.parse_known_args()
-    rows = measure("evouna", evouna()) + measure("tau-bench", tau_bench())
+    rows = measure("evouna", evouna()) + measure("tau-bench", tau_bench()) + measure("llmbar", llmbar())
     if arguments.write:
         head = (
             "# Weights of operators for the z of the sensitivity, and for the z of the false alarm rate, mined by",
             "# mutation_weights.py on",
-            f"# {datetime.now(UTC).date()} from EVOUNA (Wang et al. 2023, arXiv 2305.12421) and tau-bench (airline).",
+            f"# {datetime.now(UTC).date()} from EVOUNA (arXiv 2305.12421), tau-bench (airline) and LLMBar",
+            "# (arXiv 2310.07641).",
         )
         TABLE.write_text("\n".join((*head, *rows, "")), encoding="utf-8")
 
