@@ -2,8 +2,9 @@
 
     .venv/bin/python benchmarks/mutation_ceiling.py
 
-The ceiling of a half are weights mined from J on that very half, without the family of the evaluator. For tau-bench, a
-half has 25 tasks, so that J on it is known with an error only. Three bounds follow, the loosest first:
+The mutants are those of the package and of the domain. The ceiling of a half are weights mined from J on that very
+half, without the family of the evaluator. For tau-bench, a half has 25 tasks, so that J on it is known with an error
+only. Three bounds follow, the loosest first:
 
 - Noise: J on all tasks ranks the evaluators, and J on 25 drawn tasks is the truth. All trials of a task are drawn
   together, because they fail together. A second estimate is the root of the correlation of two halves: it does not take
@@ -29,6 +30,7 @@ from mutation_weights import (
     catch_rates,
     evouna,
     failures,
+    llmbar,
     mine,
     natural_rates,
     predict,
@@ -72,6 +74,10 @@ def spread(values: Sequence[float]) -> str:
     return f"{np.mean(values):.2f} [{low:.2f}, {high:.2f}]"
 
 
+def _rates(of: Evaluators, planted: Sequence[Pair]) -> tuple[list[str], np.ndarray]:
+    return catch_rates(failures(of, planted), planted)
+
+
 def halves_of(
     source: str, of: Evaluators, natural: Sequence[Pair], failed: np.ndarray, names: Sequence[str], rates: np.ndarray
 ) -> None:
@@ -93,14 +99,17 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each evaluator runs here)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--splits", type=int, default=200, help="the number of random halves of the tasks")
     arguments, _ = parser.parse_known_args()
-    of, natural, planted = evouna()
-    failed = failures(of, natural)
-    heading(f"EVOUNA: {len(of.fails)} evaluators")
-    halves_of("EVOUNA", of, natural, failed, *catch_rates(failures(of, planted), planted))
-    of, natural, planted = tau_bench()
+    for title, (of, natural, planted, with_domain) in {"EVOUNA": evouna(), "LLMBar": llmbar()}.items():
+        failed = failures(of, natural)
+        heading(f"{title}: {len(of.fails)} evaluators")
+        halves_of(title, of, natural, failed, *_rates(of, with_domain or planted))
+        splits = split_tasks(natural, _DRAWS // 10)
+        pairs = [(natural_rates(failed, natural, half), natural_rates(failed, natural, ~half)) for half in splits]
+        line(f"{title}: J of one half against the other", spread([rank(a.youden, b.youden) for a, b in pairs]))
+    of, natural, _, planted = tau_bench()
     failed = failures(of, natural)
     is_bad = np.array([pair.is_bad for pair in natural])
-    names, rates = catch_rates(failures(of, planted), planted)
+    names, rates = _rates(of, planted)
     everything = np.arange(len(natural))
     truth = youden(failed, is_bad, everything)
     tasks = len({pair.question for pair in natural})

@@ -2,9 +2,10 @@
 
     .venv/bin/python benchmarks/mutation_weights.py [--write]
 
-Two sources of natural errors: EVOUNA (a right GPT-4 answer is the reference, the answers of four other systems are
-judged by people) and tau-bench (the gold actions are the expected calls, the reward says whether a conversation is
-right). Youden's J of an evaluator on natural answers is the truth. Mutants are planted in the references.
+Three sources of natural errors: EVOUNA (a right GPT-4 answer is the reference, the answers of four other systems are
+judged by people), tau-bench (the gold actions are the expected calls, the reward says whether a conversation is
+right). Youden's J of an evaluator on natural answers is the truth. Mutants are planted in the references, by the
+operators of the package alone, and together with those of domain_operators.py.
 
 The model is that of signal detection: the z of the sensitivity, and the z of the false alarm rate, on natural answers
 are linear in the z of the catch rates of the operators. The z is the quantile of the normal distribution. Each of the
@@ -19,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -26,12 +28,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from domain_operators import answer_operators, call_operators
 from evaluator_family import call_evaluators, evaluators
 from measuring import heading, line, target
 from scipy.optimize import minimize
 from scipy.stats import norm, spearmanr
 
-from fairtrial.mutations.operator import Rules
+from fairtrial.mutations.operator import Operator, Rules
 from fairtrial.mutations.planting import Planting
 from fairtrial.mutations.table import OPERATORS
 from fairtrial.records.attempt import Recording
@@ -44,6 +47,8 @@ _FEWEST = 15
 """The smallest number of mutants from which on an operator counts."""
 _EDGE = 0.005
 """A rate of 0 or 1 counts as this share, or as 1 less it, because its z would be infinite."""
+_WRITES = re.compile("book|cancel|update|send")
+"""The tools of tau-bench that change data, which alone decide over the reward."""
 _SPLITS = 10
 """The number of further random halves of the questions."""
 
@@ -65,11 +70,30 @@ class Evaluators(NamedTuple):
     fails: list[Callable[[Any, Any], bool]]
 
 
+class Source(NamedTuple):
+    """Evaluators, natural answers of two halves of the questions, and mutants by operators of the package.
+
+    `with_domain` has those by operators of the domain, too. It is empty if the domain has none.
+    """
+
+    of: Evaluators
+    natural: list[Pair]
+    planted: list[Pair]
+    with_domain: list[Pair]
+
+
 def mutants(
-    cases: Sequence[EvalCase], rules: Rules, view: Callable[[Trace], Any], tools: Mapping[str, Any]
+    cases: Sequence[EvalCase],
+    rules: Rules,
+    view: Callable[[Trace], Any],
+    tools: Mapping[str, Any],
+    operators: Sequence[Operator] = (),
 ) -> list[Pair]:
-    """Return the mutants of the conversations of some cases. `view` is what an evaluator sees of a conversation."""
-    planting, pairs = Planting(tuple(OPERATORS.values())), []
+    """Return the mutants of the conversations of some cases, by the package's operators if no others are named.
+
+    `view` is what an evaluator sees of a conversation.
+    """
+    planting, pairs = Planting(tuple(operators or OPERATORS.values())), []
     for place, case in enumerate(cases):
         neighbours = [cases[(place + n) % len(cases)] for n in range(1, 6)]
         baseline = Recording(case.id, Trace(case.conversation or ()))
@@ -80,8 +104,8 @@ def mutants(
     return pairs
 
 
-def evouna() -> tuple[Evaluators, list[Pair], list[Pair]]:
-    """Return evaluators of answers, natural answers of two halves of the questions, and mutants."""
+def evouna() -> Source:
+    """Return evaluators of answers."""
     lines = (SHARED / "evouna" / "nq.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [question for question in map(json.loads, lines) if question["answers"]["gpt4"]["correct"]]
     natural = [
@@ -96,12 +120,15 @@ def evouna() -> tuple[Evaluators, list[Pair], list[Pair]]:
     ]
     family = list(evaluators())
     fails = [lambda r, a, e=each: e.scorer(r, a) < e.threshold - 1e-9 for each in family]
-    planted = mutants(cases, Rules(), lambda trace: trace.invocations[0].reply, {})
-    return Evaluators([each.family for each in family], fails), natural, planted
+    view = lambda trace: trace.invocations[0].reply  # noqa: E731
+    planted = mutants(cases, Rules(), view, {})
+    short = answer_operators({each["id"]: each["references"][0] for each in questions})
+    with_domain = planted + mutants(cases, Rules(), view, {}, short)
+    return Source(Evaluators([each.family for each in family], fails), natural, planted, with_domain)
 
 
-def tau_bench() -> tuple[Evaluators, list[Pair], list[Pair]]:
-    """Return evaluators of calls, conversations of two halves of the tasks, and mutants of the gold actions."""
+def tau_bench() -> Source:
+    """Return evaluators of calls. The mutants are those of the gold actions."""
     runs = json.loads((SHARED / "tau-bench" / "gpt-4o-airline.json").read_text(encoding="utf-8"))
     natural, golds = [], {}
     for run in runs:
@@ -120,12 +147,32 @@ def tau_bench() -> tuple[Evaluators, list[Pair], list[Pair]]:
     family = list(call_evaluators())
     fails = [lambda r, a, s=scorer, t=threshold: s(r, a) < t - 1e-9 for _, scorer, threshold in family]
     view = lambda trace: _calls([(call.name, call.args) for call in trace.invocations[0].tool_calls])  # noqa: E731
-    planted = [
-        pair
-        for pair in mutants(cases, Rules(order="ANY_ORDER"), view, tools)
-        if OPERATORS[pair.group].family == "calls"
+    reading = frozenset(name for name in tools if not _WRITES.match(name))
+    calls = [operator for operator in OPERATORS.values() if operator.family == "calls"]
+    planted = mutants(cases, Rules(order="ANY_ORDER"), view, tools, calls)
+    rules = Rules(order="ANY_ORDER", optional_tools=reading)
+    with_domain = mutants(cases, rules, view, tools, [*calls, *call_operators(reading)])
+    return Source(Evaluators([name for name, _, _ in family], fails), natural, planted, with_domain)
+
+
+def llmbar() -> Source:
+    """Return evaluators that compare a reply with its instruction, because LLMBar has no second right reply."""
+    lines = (SHARED / "llmbar" / "items.jsonl").read_text(encoding="utf-8").splitlines()
+    items = list(map(json.loads, lines))
+    natural = [
+        Pair(item["input"], item[f"output_{n}"], "ab"[place % 2], n != item["label"], str(place))
+        for place, item in enumerate(items)
+        for n in (1, 2)
     ]
-    return Evaluators([name for name, _, _ in family], fails), natural, planted
+    conversations = [
+        (Invocation(Message(item["input"]), (), Message(item[f"output_{item['label']}"])),) for item in items
+    ]
+    cases = [EvalCase(str(place), conversation) for place, conversation in enumerate(conversations)]
+    family = list(evaluators())
+    fails = [lambda r, a, e=each: e.scorer(r, a) < e.threshold - 1e-9 for each in family]
+    view = lambda trace: (trace.invocations[0].query, trace.invocations[0].reply)  # noqa: E731
+    planted = [Pair(*pair.answer, pair.group, pair.is_bad) for pair in mutants(cases, Rules(), view, {})]
+    return Source(Evaluators([each.family for each in family], fails), natural, planted, [])
 
 
 def _calls(calls: Sequence[tuple[str, Any]]) -> tuple[tuple[str, str], ...]:
@@ -160,7 +207,7 @@ def catch_rates(failed: np.ndarray, pairs: Sequence[Pair]) -> tuple[list[str], n
     places: dict[str, list[int]] = defaultdict(list)
     for place, pair in enumerate(pairs):
         places[pair.group].append(place)
-    names = [name for name in OPERATORS if len(places[name]) >= _FEWEST]
+    names = [name for name in dict.fromkeys((*OPERATORS, *places)) if len(places[name]) >= _FEWEST]
     return names, np.stack([failed[:, places[name]].mean(axis=1) for name in names], axis=1)
 
 
@@ -220,43 +267,52 @@ def interval(predicted: np.ndarray, natural: np.ndarray, families: Sequence[str]
     return values[25], values[974]
 
 
-def measure(source: str, of: Evaluators, natural: Sequence[Pair], planted: Sequence[Pair]) -> list[str]:
+def measure(name: str, source: Source) -> list[str]:
     """Print the rank correlations of a source, and return the rows of its table of weights."""
-    heading(f"{source}: {len(of.fails)} evaluators of {len(set(of.families))} families")
+    of, natural = source.of, source.natural
+    heading(f"{name}: {len(of.fails)} evaluators of {len(set(of.families))} families")
     wrong = sum(pair.is_bad for pair in natural)
-    line("natural answers, wrong / right; mutants", f"{wrong} / {len(natural) - wrong}; {len(planted)}")
+    line("natural answers, wrong / right", f"{wrong} / {len(natural) - wrong}")
     failed = failures(of, natural)
-    is_half = {half: np.array([pair.group == half for pair in natural]) for half in "ab"}
-    halves = {half: natural_rates(failed, natural, chosen) for half, chosen in is_half.items()}
-    whole = natural_rates(failed, natural, is_half["a"] | is_half["b"])
-    truth = whole.youden
-    line("J of one half against J of the other", f"{rank(halves['a'].youden, halves['b'].youden):.2f}")
-    names, rates = catch_rates(failures(of, planted), planted)
-    is_harmful = np.array([OPERATORS[name].direction == "harmful" for name in names])
-    harmful, harmless = rates[:, is_harmful].mean(axis=1), rates[:, ~is_harmful].mean(axis=1)
-    plain = harmful - harmless
-    for name, score in {"score": harmful, "score minus false alarms": plain}.items():
-        low, high = interval(score, truth, of.families)
-        line(f"{name}, both halves", f"{rank(score, truth):.2f} [{low:.2f}, {high:.2f}]")
-    unseen = []
-    for seen, half in ("ba", "ab"):
-        predicted, own = predict(rates, halves[seen], of.families), halves[half].youden
-        low, high = interval(predicted, own, of.families)
-        unseen.append(rank(predicted, own))
-        text = f"{unseen[-1]:.2f} [{low:.2f}, {high:.2f}], plain {rank(plain, own):.2f}"
-        line(f"mined weights, unseen families and half {half}", text)
-    ranks = list(_rank_splits(of, natural, failed, rates))
-    line(f"the same, {_SPLITS} random halves", f"mean {np.mean(ranks):.2f}, {min(ranks):.2f} to {max(ranks):.2f}")
-    target(f"rank correlation on unseen evaluators of {source}", min(unseen), "", at_least=0.6)
-    values = z(rates)
-    weights = [mine(values - values.mean(axis=0), own - own.mean()) for own in map(z, whole)]
-    table = [f"{source} {name} {bad:.3f} {good:.3f}" for name, bad, good in zip(names, *weights, strict=True)]
-    print("  " + ", ".join(row.split(" ", 1)[1] for row in table))
-    return [f"# {source}: rank correlation on unseen evaluators and halves {unseen[0]:.2f} and {unseen[1]:.2f}", *table]
+    in_a = np.array([pair.group == "a" for pair in natural])
+    first, second = natural_rates(failed, natural, in_a), natural_rates(failed, natural, ~in_a)
+    line("J of one half against J of the other", f"{rank(first.youden, second.youden):.2f}")
+    rows: list[str] = []
+    for title, planted in {"operators of the package": source.planted, "and of the domain": source.with_domain}.items():
+        if not planted:
+            continue
+        operators, rates = catch_rates(failures(of, planted), planted)
+        bad = {pair.group for pair in planted if pair.is_bad}
+        is_harmful = np.array([operator in bad for operator in operators])
+        harmful, harmless = rates[:, is_harmful].mean(axis=1), rates[:, ~is_harmful].mean(axis=1)
+        whole = natural_rates(failed, natural, in_a | ~in_a)
+        _print_rank(f"{title}: score", harmful, whole.youden, of)
+        _print_rank(f"{title}: score minus false alarms", harmful - harmless, whole.youden, of)
+        _print_rank(f"{title}: mined, unseen families", predict(rates, whole, of.families), whole.youden, of)
+        unseen = []
+        for seen, own, half in ((second, first, "a"), (first, second, "b")):
+            predicted = predict(rates, seen, of.families)
+            unseen.append(_print_rank(f"{title}: and unseen half {half}", predicted, own.youden, of))
+            line("  unweighted there", f"{rank(harmful - harmless, own.youden):.2f}")
+        ranks = list(_rank_splits(source, failed, rates))
+        line(f"{title}: {_SPLITS} random halves", f"mean {np.mean(ranks):.2f}, {min(ranks):.2f} to {max(ranks):.2f}")
+        weights = [mine(z(rates) - z(rates).mean(axis=0), each - each.mean()) for each in map(z, whole)]
+        pairs = zip(operators, *weights, strict=True)
+        rows = [f"# {name}: rank correlation on unseen evaluators and halves {unseen[0]:.2f} and {unseen[1]:.2f}"]
+        rows += [f"{name} {operator} {bad:.3f} {good:.3f}" for operator, bad, good in pairs]
+    target(f"rank correlation on unseen evaluators of {name}", min(unseen), "", at_least=0.6)
+    return rows
 
 
-def _rank_splits(of: Evaluators, natural: Sequence[Pair], failed: np.ndarray, rates: np.ndarray) -> Iterator[float]:
+def _print_rank(title: str, predicted: np.ndarray, natural: np.ndarray, of: Evaluators) -> float:
+    low, high = interval(predicted, natural, of.families)
+    line(title, f"{rank(predicted, natural):.2f} [{low:.2f}, {high:.2f}]")
+    return rank(predicted, natural)
+
+
+def _rank_splits(source: Source, failed: np.ndarray, rates: np.ndarray) -> Iterator[float]:
     """Yield the rank correlation on unseen families and the unseen half of further splits of the questions."""
+    of, natural = source.of, source.natural
     numbers = {question: n for n, question in enumerate(dict.fromkeys(pair.question for pair in natural))}
     places = np.array([numbers[pair.question] for pair in natural])
     for seed in range(_SPLITS):
@@ -272,12 +328,13 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each evaluator runs here)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="write the table of weights")
     arguments, _ = parser.parse_known_args()
-    rows = measure("evouna", *evouna()) + measure("tau-bench", *tau_bench())
+    rows = measure("evouna", evouna()) + measure("tau-bench", tau_bench()) + measure("llmbar", llmbar())
     if arguments.write:
         head = (
             "# Weights of operators for the z of the sensitivity, and for the z of the false alarm rate, mined by",
             "# mutation_weights.py on",
-            f"# {datetime.now(UTC).date()} from EVOUNA (Wang et al. 2023, arXiv 2305.12421) and tau-bench (airline).",
+            f"# {datetime.now(UTC).date()} from EVOUNA (arXiv 2305.12421), tau-bench (airline) and LLMBar",
+            "# (arXiv 2310.07641).",
         )
         TABLE.write_text("\n".join((*head, *rows, "")), encoding="utf-8")
 

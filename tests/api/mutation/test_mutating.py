@@ -123,6 +123,13 @@ def test_a_fix_that_is_configured_is_not_proposed() -> None:
     assert not names & set(DEFAULTS)
 
 
+def test_a_criterion_that_fails_every_right_conversation_is_no_fix() -> None:
+    """No number has a tool result behind it, so that a check of grounding fails the survivors and the rest alike."""
+    untooled = EvalSet("untooled", (case(turn(reply="The room costs $120, and breakfast is included."), name="room"),))
+    fixes = api.mutate(untooled, {"response_match_score": 0.8}).fixes
+    assert [(fix.criterion, fix.false_alarms) for fix in fixes] == [("facts_match_v1", 0)]
+
+
 def test_two_criteria_that_judge_alike_are_named() -> None:
     """A criterion and its copy agree on every mutant: their correlation is 1."""
     (pair,) = api.mutate(CASES, [criterion(half, 1.0, name="one"), criterion(half, 1.0, name="two")]).redundant

@@ -46,18 +46,24 @@ class FixTrials:
             kept.append((result.position, recording))
 
     def fixes(self, cases: Mapping[int, EvalCase]) -> tuple[Fix, ...]:
-        """Return the criteria that catch a survivor, the best first. A criterion that is configured is not tried."""
-        fixes = [self._try(name, cases) for name in CANDIDATES if name in CATALOG and name not in self.configured]
-        useful = (fix for fix in fixes if fix.caught)
-        return tuple(
-            sorted(useful, key=lambda fix: fix.false_alarms / max(1, fix.harmless) - fix.caught / fix.survivors)
-        )
+        """Return the criteria that tell survivors from right conversations, the best first. None is configured yet.
+
+        A criterion that fails right conversations as often as survivors, such as grounding without tools, is no fix.
+        """
+        names = [name for name in CANDIDATES if name in CATALOG and name not in self.configured]
+        gains = [(_gain(fix), fix) for fix in (self._try(name, cases) for name in names)]
+        return tuple(fix for gain, fix in sorted(gains, key=lambda pair: -pair[0]) if gain > 0)
 
     def _try(self, name: str, cases: Mapping[int, EvalCase]) -> Fix:
         threshold = CANDIDATES[name]
         caught = sum(_failures(name, self.survivors, cases))
         false_alarms = sum(_failures(name, self.harmless, cases))
         return Fix(name, threshold, caught, len(self.survivors), false_alarms, len(self.harmless))
+
+
+def _gain(fix: Fix) -> float:
+    """Return Youden's J of a criterion on the conversations that pass now."""
+    return fix.caught / max(1, fix.survivors) - fix.false_alarms / max(1, fix.harmless)
 
 
 def _failures(name: str, conversations: Sequence[Conversation], cases: Mapping[int, EvalCase]) -> Iterator[bool]:
