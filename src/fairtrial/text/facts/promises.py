@@ -65,12 +65,16 @@ _COMPENSATIONS = frozenset(("refund", "replacement", "voucher", "upgrade", "disc
 
 
 class Promise(NamedTuple):
-    """A promise of a reply, or a condition such as a fee: its topic, and the place of its sentence."""
+    """A promise of a reply, or a condition such as a fee: its topic, and the place of its sentence.
+
+    `is_known` is whether another text names the topic, so that the amount alone is invented.
+    """
 
     topic: str
     start: int
     end: int
     is_condition: bool = False
+    is_known: bool = False
 
 
 def find_promises(reply: str, grounds: Iterable[str], *, prices: bool = False) -> list[Promise]:
@@ -94,7 +98,7 @@ def find_promises(reply: str, grounds: Iterable[str], *, prices: bool = False) -
     for item in promises:
         is_known = item.topic in topics or (item.is_condition and any(_names(item, text) for text in grounds))
         if not is_known or (prices and item.topic == "fee" and _adds_price(item, reply, grounds)):
-            invented.setdefault(item.topic, item)
+            invented.setdefault(item.topic, item._replace(is_known=is_known))
     return list(invented.values())
 
 
