@@ -114,8 +114,8 @@ def _part(support: Support, fact: Fact, reply: str, place: int, *, computed: boo
     text = reply[fact.start : fact.end].strip()
     key, label, quote = PartKey("fact", place), f"{fact.kind}: {text}", Quote(text, "reply")
     if not support:
-        tried = ", and no calculation with their values was found" if computed else ""
-        reason = f"not found: {text!r} stands in {_NO_TEXT}{tried}"
+        calculation = ", and no calculation with their values was found" if computed else ""
+        reason = f"not found: {text!r} stands in {_NO_TEXT}{calculation}"
         stated = state_fact(fact, "ungrounded", actual=fact)
         return Score(0.0, reason, label, quotes=(quote,), key=key, fact=stated)
     reason = f"found in {support.source}" if support.source else f"follows: {support.calculation}"
