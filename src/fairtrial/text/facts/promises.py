@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
+from fairtrial.text.facts.canonical import canonicalise
 from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.facts.memory import remember_short
@@ -133,7 +134,10 @@ _NO_PRICES = LazyPattern(
 @remember_short
 def _promises(text: str) -> tuple[Promise, ...]:
     small = text.lower()
-    if len(small) != len(text) or not (_may_name_topic(small) and _words().search(small)):
+    # The canonical text has the same words apart from numerals, and its cues are known from the facts.
+    if text.isascii() and read_cues(canonicalise(text).text).words.isdisjoint(_cue_words()):
+        return ()
+    if len(small) != len(text) or not _words().search(small):
         return ()
     promises: list[Promise] = []
     start = 0
