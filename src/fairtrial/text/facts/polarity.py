@@ -361,12 +361,15 @@ _WINDS = frozenset(
 """Directions that agree with both of their parts: "in the southeastern corner" does not deny "in the south"."""
 
 
+def _may_hold_phrase(text: str, raw: frozenset[str], table: _Table) -> bool:
+    letters = table.by_letters.keys() & raw
+    return any(phrase in text for first in letters for phrase in table.by_letters[first])
+
+
 def _values(text: str, raw: frozenset[str]) -> tuple[tuple[str, int], ...]:
     table = _table()
-    if text.isascii() and _WINDS.isdisjoint(raw):
-        letters = table.by_letters.keys() & raw
-        if not any(phrase in text for first in letters for phrase in table.by_letters[first]):
-            return ()
+    if text.isascii() and _WINDS.isdisjoint(raw) and not _may_hold_phrase(text, raw, table):
+        return ()
     values: dict[tuple[str, int], None] = {}
     copied_to = 0
     for match in _ENGLISH.finditer(text):
