@@ -55,6 +55,15 @@ def test_a_fact_without_evidence_is_named(reply: str, fact: str) -> None:
     assert [quote.text for part in result.parts if part.value == 0.0 for quote in part.quotes] == [fact]
 
 
+@pytest.mark.parametrize("computed", [True, False])
+def test_the_reason_of_an_absence_claims_no_more_than_was_tried(*, computed: bool) -> None:
+    """The agent's own messages are no evidence, and without `computed` nobody looks for a calculation."""
+    (part,) = score("It costs $149.", computed=computed).parts
+    absent = "not found: '$149' stands in no user message, result or instruction"
+    tried = ", and no calculation with their values was found"
+    assert part.reason == (absent + tried if computed else absent)
+
+
 def test_the_reason_names_the_evidence() -> None:
     """A reader can check the evidence."""
     parts = score("It costs $142, so $284 for both.", question="For 2 persons.").parts

@@ -54,6 +54,30 @@ def test_a_reference_without_facts_does_not_apply() -> None:
     assert result.reason == "the reference states no facts"
 
 
+def test_options_that_leave_no_fact_say_so() -> None:
+    """The reference does state a fact, of a kind that is not compared."""
+    result = score("It is 5 dollars.", "Come at 3 pm, it costs $5.", kinds=("date",))
+    assert not result.applicable
+    assert result.reason == "the options leave no fact"
+
+
+@pytest.mark.parametrize(
+    ("reference", "fee", "why"),
+    [
+        ("It is ready.", "A fee of $9 will be charged.", "neither the reference nor the user names it"),
+        ("The ticket is $80.", "A fee of $9 will be charged.", "neither the reference nor the user states its amount"),
+        ("입장료는 8만원입니다.", "수수료 9천원이 부과됩니다.", "neither the reference nor the user states its amount"),
+        ("料金は8000円です。", "手数料900円がかかります。", "neither the reference nor the user states its amount"),
+        ("票价是800元。", "另收手续费90元。", "neither the reference nor the user states its amount"),
+        ("票價是800元。", "另收手續費90元。", "neither the reference nor the user states its amount"),
+    ],
+)
+def test_the_reason_of_an_invented_fee_is_true(reference: str, fee: str, why: str) -> None:
+    """A reference that names a price does name what the reply charges, and not its amount."""
+    (part,) = [part for part in score(f"{reference} {fee}", reference).parts if part.value == 0.0]
+    assert part.reason == f"stated: {fee!r} is about 'fee', and {why}"
+
+
 def test_a_reply_that_was_not_recorded_is_unscored() -> None:
     """Nobody knows then what it states."""
     assert score(Message("", withheld="the exporter left it out"), "It costs $5.").value is None

@@ -31,6 +31,16 @@ OTHERS = [language for language in LANGUAGES if language != "en"]
         ),
         ("zh-TW", "the reply states no facts", "回覆沒有陳述事實"),
         ("ko", "    warning: every case passed", "    경고: 모든 케이스가 통과했습니다"),
+        (
+            "zh-TW",
+            "stated: 'A fee of $9 applies.' is about 'fee', and neither the reference nor the user states its amount",
+            "聲稱：'A fee of $9 applies.' 涉及 'fee'，參考答案和使用者都沒有給出這個金額",
+        ),
+        (
+            "ja",
+            "contradicted: 'at least 8' is expected, and the reply says 'at most 8' (the other bound)",
+            "矛盾: 期待値は 'at least 8'、返答では 'at most 8'（逆の限度）",
+        ),
     ],
 )
 def test_what_a_template_fits_is_translated(language: str, text: str, translation: str) -> None:

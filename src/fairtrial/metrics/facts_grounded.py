@@ -25,6 +25,7 @@ from fairtrial.text.facts.promises import find_promises
 from fairtrial.text.facts.quotations import find_quotations, fold_quotation
 
 _EVIDENCE: tuple[Content, ...] = ("user", "results")
+_NO_TEXT = "no user message, result or instruction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class FactsGrounded:
         facts = find_checkable(reply, reader.select(stated, reply))
         supports = evidence.find_support(reply, facts, stated, computed=self.computed)
         parts = [
-            _part(support, fact, reply, place)
+            _part(support, fact, reply, place, computed=self.computed)
             for place, (fact, support) in enumerate(zip(facts, supports, strict=True))
         ]
         kinds = self.kinds or KINDS
@@ -88,12 +89,12 @@ class FactsGrounded:
             name = reply[start:end]
             key, quotes = PartKey("fact", len(parts)), (Quote(name, "reply"),)
             fact = StatedFact("name", "ungrounded", "", None, (start, end))
-            reason = f"not found: no text names {name!r}"
+            reason = f"not found: {_NO_TEXT} names {name!r}"
             parts.append(Score(0.0, reason, f"name: {name}", quotes=quotes, key=key, fact=fact))
         if "promise" in kinds:
             for promise in find_promises(reply, texts.values()):
                 quote = Quote(reply[promise.start : promise.end].strip(), "reply")
-                parts.append(promise_score(promise, quote, len(parts), "no message, result or instruction names it"))
+                parts.append(promise_score(promise, quote, len(parts), f"{_NO_TEXT} names it"))
         if not parts:
             return Score(applicable=False, reason="the reply states no facts")
         return average_parts(parts)
@@ -113,11 +114,12 @@ def _quotations(texts: Texts, reply: str, place: int) -> list[Score]:
     ]
 
 
-def _part(support: Support, fact: Fact, reply: str, place: int) -> Score:
+def _part(support: Support, fact: Fact, reply: str, place: int, *, computed: bool = False) -> Score:
     text = reply[fact.start : fact.end].strip()
     key, label, quote = PartKey("fact", place), f"{fact.kind}: {text}", Quote(text, "reply")
     if not support:
-        reason = f"not found: {text!r} stands in no message, result or instruction, and follows from none"
+        calculation = ", and no calculation with their values was found" if computed else ""
+        reason = f"not found: {text!r} stands in {_NO_TEXT}{calculation}"
         stated = state_fact(fact, "ungrounded", actual=fact)
         return Score(0.0, reason, label, quotes=(quote,), key=key, fact=stated)
     reason = f"found in {support.source}" if support.source else f"follows: {support.calculation}"

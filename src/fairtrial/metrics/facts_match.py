@@ -25,6 +25,7 @@ from fairtrial.text.facts.own_units import parse_units
 from fairtrial.text.facts.promises import Promise
 
 _UNNAMED = "neither the reference nor the user names it"
+_UNPRICED = "neither the reference nor the user states its amount"
 _STATES = {"found": 1.0, "missing": 0.0, "contradicted": 0.0}
 
 Kinds = Annotated[tuple[Kind, ...], Meta(description="the kinds of facts to compare. Empty: all")]
@@ -116,10 +117,12 @@ class FactsMatch:
             for finding in agreement.findings
             if finding.state != "contradicted"
         ]
-        if not parts and agreement.agreed:
-            return Score(1.0, "the reference states no number or date; the reply agrees with its sentence", key=key)
         if not parts:
-            return Score(applicable=False, reason="the reference states no facts", key=key)
+            nothing = "the options leave no fact" if self.kinds or self.ignore else ""
+            if agreement.agreed:
+                nothing = nothing or "the reference states no number or date"
+                return Score(1.0, f"{nothing}; the reply agrees with its sentence", key=key)
+            return Score(applicable=False, reason=nothing or "the reference states no facts", key=key)
         score = average_parts(parts, key=key)
         undecided = next((part for part in parts if part.value is None), None)
         if undecided is not None and score.value in {1.0, None}:
@@ -172,13 +175,18 @@ def _contradictions(agreement: Agreement, reference: str, reply: str, places: co
 
 def _promise_scores(agreement: Agreement, reply: str, places: count[int]) -> list[Score]:
     return [
-        promise_score(item, Quote(reply[item.start : item.end].strip(), "actual"), next(places), _UNNAMED)
+        promise_score(
+            item,
+            Quote(reply[item.start : item.end].strip(), "actual"),
+            next(places),
+            _UNPRICED if item.is_known else _UNNAMED,
+        )
         for item in agreement.promises
     ]
 
 
 def promise_score(promise: Promise, quote: Quote, place: int, why: str) -> Score:
-    """Return the part of a promise that no other text names."""
+    """Return the part of a promise that no other text names, or whose amount none states."""
     verb = "stated" if promise.is_condition else "promised"
     reason = f"{verb}: {quote.text!r} is about {promise.topic!r}, and {why}"
     fact = StatedFact("promise", "ungrounded", promise.topic, None, (promise.start, promise.end))

@@ -6,6 +6,7 @@ import re
 
 from fairtrial.text.facts.fact import NUMBER, Kind, Reading
 from fairtrial.text.facts.units import unit_pattern
+from fairtrial.text.facts.word_patterns import StartPattern
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}|\d{1,18})(?:\.\d{1,18})?"
@@ -13,13 +14,14 @@ ADDRESSES = LazyPattern(
     r"https?://[^\s\"'<>()、。，]+|www\.[^\s\"'<>()、。，]+|[\w.+-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)+"
     r"|(?<![\w/.:])~?/[a-z0-9_.-]+(?:/[a-z0-9_.*-]+)+"
 )
-CODES = LazyPattern(
+CODES = StartPattern(
+    r"(?<![a-z0-9])(?=[a-z0-9_-]{0,40}\d)[a-z0-9]|[+#(\d]",
     r"(?<![a-z0-9])(?:19|20)?\d0s\b"
     r"|(?<![a-z0-9.])v?\d{1,9}(?:\.\d{1,9}){2,5}(?:-[a-z0-9]+)?(?![a-z0-9])"
     r"|(?<![a-z0-9.,/-])\+?(?:\(\d{1,4}\)[ ]?)?\d{1,4}(?:-\d{2,6}){2,5}(?![\d,])(?!-)|(?<![\w.,-])\+\d{1,3}(?:[ -]\d{1,6}){2,5}(?![\d,])"
     r"|\#[a-z]{0,9}-?\d[a-z0-9-]*"
     r"|(?<![a-z0-9])(?=[a-z0-9_-]{0,40}\d)(?=[a-z0-9_-]{0,40}[a-z])[a-z0-9]{1,40}(?:[_-][a-z0-9]{1,40}){0,8}(?![a-z0-9])"
-    r"|(?<![\w.,:/$€£¥₩-])(?:0\d{2,}|\d{7,})(?![\w,.:%]|\.\d)"
+    r"|(?<![\w.,:/$€£¥₩-])(?:0\d{2,}|\d{7,})(?![\w,.:%]|\.\d)",
 )
 _NO_CODE = LazyPattern(
     r"\d+(?:st|nd|rd|th)(?:-[a-z]+){0,3}|(?:in|on|of|for|by|was|the|and|than|it)\d+|\d{1,2}[ap]m|\d+x|x\d+|\d+s|(?:19|20)\d{2}-\d{1,2}-\d{1,2}t?|[a-z]{2,}-\d{1,3}|\d+-[a-z-]+|\d{3,4}p"

@@ -50,8 +50,10 @@ _SPAN = r"(?:second|minute|hour|day|week|fortnight|month|year|decade|night|mile|
 _CUES = frozenset((*_UNITS, *_TENS, *_SCALES, *_ORDINALS, *_FRACTIONS)) | frozenset(
     "k bn mn m dozen dozens couple once twice thrice".split()
 )
-_NUMERAL = StartPattern(
-    rf"(?<![a-z])(?:{'|'.join(sorted(_CUES))}|an?)(?![a-z])|\d+|\.\d",
+_DIGIT_CUES = frozenset(_SCALES) | frozenset("half quarter quarters dozen dozens k bn mn m".split())
+"""One of these stands behind the digits of each numeral that begins with digits."""
+_WORD_START = rf"(?<![a-z])(?:{'|'.join(sorted(_CUES))}|an?(?=[ -](?:single|dozen|couple|{_SCALE}|{'|'.join(_FRACTIONS)}|{_SPAN})))(?![a-z])"
+_SOURCE = (
     r"(?<![\w-])(?=[a-fhlm-qs-w.\dz])(?:"
     # "two and a half hours", "2 and a half"
     rf"(?P<mixed>{_RUN}|\d+)[ ]and[ ](?:a[ ]half|(?P<mixed_part>a[ ]quarter|three[ -]quarters))"
@@ -74,8 +76,10 @@ _NUMERAL = StartPattern(
     rf"|(?P<article>an?)(?=[ ](?:single[ ])?{_SPAN}\b)"
     r"|(?P<times>once|twice|thrice)"
     r"|(?P<couple>(?:a[ ])?couple(?:[ ]of)?)"
-    r")(?![\w]|-(?:off|on|size|time\b|way|to-one|sided))",
+    r")(?![\w]|-(?:off|on|size|time\b|way|to-one|sided))"
 )
+_NUMERAL = StartPattern(_WORD_START, _SOURCE)
+_NUMERAL_WITH_DIGITS = StartPattern(rf"{_WORD_START}|\d+|\.\d", _SOURCE)
 _ARTICLES = frozenset({"a", "an"})
 _SPANS = frozenset(re.findall("[a-z]+", _SPAN))
 _PER = LazyPattern(r"(?:\d|once|twice|times|time|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free)[ ]*$")
@@ -96,7 +100,8 @@ def english_numerals(text: str) -> list[tuple[int, int, str]]:
     words = read_cues(text).words
     if words.isdisjoint(_CUES) and (words.isdisjoint(_ARTICLES) or words.isdisjoint(_SPANS)):
         return edits
-    for match in _NUMERAL.finditer(text):
+    numeral = _NUMERAL if words.isdisjoint(_DIGIT_CUES) else _NUMERAL_WITH_DIGITS
+    for match in numeral.finditer(text):
         if match["range_scale"]:
             edits += _scale_range(match)
             continue

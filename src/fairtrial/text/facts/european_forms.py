@@ -27,6 +27,7 @@ _COMMON: dict[str, frozenset[str]] = {
         "der die das und ist nicht sie ihr ihre ein eine für mit am auf den dem im zu wird um bis ab beträgt".split()
     ),
 }
+_FOREIGN = _COMMON["es"] | _COMMON["fr"] | _COMMON["de"]
 _ENGLISH_MONTHS = "january february march april may june july august september october november december".split()
 _MONTHS: dict[_Language, str] = {
     "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
@@ -81,6 +82,8 @@ def european_forms(text: str) -> list[_Edit]:
 
 
 def _language(words: frozenset[str]) -> _Language | None:
+    if len(words & _FOREIGN) < 2:
+        return None
     counts = {name: len(words & common) for name, common in _COMMON.items()}
     best: _Language
     for best in ("es", "fr", "de"):

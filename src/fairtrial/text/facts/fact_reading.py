@@ -55,7 +55,8 @@ from fairtrial.text.lazy_pattern import LazyPattern
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}(?:\.\d{1,18})?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
 _SIGN = r"(?:(?<![a-z0-9)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マイナス|氷点下)?"
 _TO = r"[ ]?(?:-|~|to|or|and|から|至|到|에서|または|或|或者|、|내지)[ ]?"
-_NUMBER_START = r"[-+.\dm零負负영マ氷]"
+_ASCII_NUMBER_START = r"\d|[-+](?=\.?\d)|\.(?=\d)|m(?=inus)"
+_NUMBER_START = rf"{_ASCII_NUMBER_START}|[零負负マ氷]|영(?=하)"
 _PERCENT = StartPattern(
     _NUMBER_START,
     rf"(?=[-+.\dm零負负영マ氷])(?:(?P<from>{_NUM})[ ]?%?{_TO})?(?P<number>{_SIGN}{_NUM})[ ]?(?:%|percent(?:age points?)?\b|per cent\b|퍼센트|프로(?![가-힣])|パーセント|per mille\b|‰|포인트(?=[ ]?(?:상승|하락))|趴)",
@@ -103,7 +104,7 @@ def _money_source(*, ascii_only: bool) -> str:
 # Of a text in ASCII alone, the short patterns find the same.
 _QUANTITY = (
     StartPattern(_NUMBER_START, lambda: _quantity_source(ascii_only=False)),
-    StartPattern(r"[-+.\d]|minus", lambda: _quantity_source(ascii_only=True)),
+    StartPattern(_ASCII_NUMBER_START, lambda: _quantity_source(ascii_only=True)),
 )
 _MONEY = (LazyPattern(lambda: _money_source(ascii_only=False)), LazyPattern(lambda: _money_source(ascii_only=True)))
 
@@ -141,7 +142,8 @@ def _is_person(fact: Fact, text: str) -> bool:
 def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) -> Fact:
     """Return a fact of a canonical text with its bound and its place in the original text."""
     start, end = whole.span(fact.start, fact.end)
-    end = start + len(original[start:end].rstrip("*`_ "))
+    if original[end - 1 : end] in _ENDS:
+        end = start + len(original[start:end].rstrip("*`_ "))
     # "One" and 一 are often no number: "the one", 没有一个.
     is_one = fact.kind == "number" and fact.readings[0].value == 1.0 and whole.text[fact.start : fact.end] == "1"
     weak = fact.weak or (is_one and not original[start:end].strip().isdigit())
@@ -160,6 +162,7 @@ def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) 
     return Fact(fact.kind, readings, start, end, bound, about, weak)
 
 
+_ENDS = frozenset("*`_ ")
 _WITHOUT_BOUND = frozenset({"code", "weekday", "day", "period"})
 
 

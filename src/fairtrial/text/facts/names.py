@@ -88,7 +88,13 @@ _TITLES = frozenset(("Mr", "Mrs", "Ms", "Dr", "Prof"))
 
 def _may_be_repeated(sentence: _Sentence, reply: str) -> bool:
     """Return whether enough words of a sentence occur in a reply, so that it may have a copy of the sentence."""
-    return sum(word in reply for word in sentence.words) >= _ALIKE * len(sentence.words)
+    most_absent = len(sentence.words) * (1 - _ALIKE)
+    for word in sentence.words:
+        if word not in reply:
+            most_absent -= 1
+            if most_absent < -1e-9:
+                return False
+    return True
 
 
 def exchanged_names(reference: str, reply: str, groups: Iterable[frozenset[str]]) -> list[Replaced]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from fairtrial.text.facts.canonical import canonicalise
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.word_patterns import alternatives
+from fairtrial.text.facts.word_patterns import alternatives, read_cues
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _SHARED = 0.7
@@ -156,7 +156,7 @@ _FALSE = LazyPattern(
     r"|事実では(?:な|あ)|事実と異な|嘘|うそ|誤り|間違い(?:です|だ|であ)|正しくな|正しくあ"
     r"|不属实|不屬實|不是真的|不是事实|不是事實|不真实|不真實|假的|谎|謊|错误|錯誤|不正确|不正確|不准确|不準確|有误|有誤|不对|不對"
 )
-_FALSE_WORDS = ("true", "correct", "accurate", "the case", "false", "wrong", "myth")
+_FALSE_WORDS = frozenset("true correct accurate case untrue myth false incorrect wrong inaccurate".split())
 """One of these stands in each English match of the pattern."""
 _WHOLE = LazyPattern(r"[.!?](?=\s|$)|[。!?\n]")
 
@@ -174,7 +174,7 @@ def _is_repeated(clause: _Clause, opposite: _Clause, counterparts: tuple[_Clause
 def _find_denial(reference: str, reply: str) -> tuple[Opposition, ...]:
     """Return a sentence of the reference that a sentence of the reply repeats and calls false."""
     whole = canonicalise(reply)
-    if whole.text.isascii() and not any(word in whole.text for word in _FALSE_WORDS):
+    if whole.text.isascii() and read_cues(whole.text).words.isdisjoint(_FALSE_WORDS):
         return ()
     if not _FALSE.search(whole.text) or _FALSE.search(reference.lower()):
         return ()
@@ -322,8 +322,8 @@ class _Table(NamedTuple):
     phrases: dict[str, tuple[str, ...]]
     counterparts: LazyPattern
     counts: dict[str, int]
-    firsts: frozenset[str]
-    """The Latin letters with which the English words and phrases begin."""
+    by_letters: dict[str, tuple[str, ...]]
+    """The English words and phrases by the Latin letters with which they begin."""
 
 
 @cache
@@ -342,10 +342,14 @@ def _table() -> _Table:
     phrases: dict[str, list[str]] = {}
     for word in sorted((word for word in words if word.isascii()), key=len, reverse=True):
         phrases.setdefault(word.split()[0], []).append(word)
+    by_letters: dict[str, list[str]] = {}
+    for first, items in phrases.items():
+        if match := _ENGLISH.match(first.split("-")[0]):
+            by_letters.setdefault(match[0], []).extend(items)
     return _Table(
         words, {first: tuple(item) for first, item in phrases.items()},
         LazyPattern(alternatives(word for word in words if not word.isascii())), counts,
-        frozenset(item[0] for first in phrases if (item := _ENGLISH.match(first.split("-")[0]))),
+        {letters: tuple(item) for letters, item in by_letters.items()},
     )  # fmt: skip
 
 
@@ -357,9 +361,14 @@ _WINDS = frozenset(
 """Directions that agree with both of their parts: "in the southeastern corner" does not deny "in the south"."""
 
 
+def _may_hold_phrase(text: str, raw: frozenset[str], table: _Table) -> bool:
+    letters = table.by_letters.keys() & raw
+    return any(phrase in text for first in letters for phrase in table.by_letters[first])
+
+
 def _values(text: str, raw: frozenset[str]) -> tuple[tuple[str, int], ...]:
     table = _table()
-    if text.isascii() and table.firsts.isdisjoint(raw) and _WINDS.isdisjoint(raw):
+    if text.isascii() and _WINDS.isdisjoint(raw) and not _may_hold_phrase(text, raw, table):
         return ()
     values: dict[tuple[str, int], None] = {}
     copied_to = 0

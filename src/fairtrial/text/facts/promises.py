@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
+from fairtrial.text.facts.canonical import canonicalise
 from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.facts.memory import remember_short
@@ -65,12 +66,16 @@ _COMPENSATIONS = frozenset(("refund", "replacement", "voucher", "upgrade", "disc
 
 
 class Promise(NamedTuple):
-    """A promise of a reply, or a condition such as a fee: its topic, and the place of its sentence."""
+    """A promise of a reply, or a condition such as a fee: its topic, and the place of its sentence.
+
+    `is_known` is whether another text names the topic, so that the amount alone is invented.
+    """
 
     topic: str
     start: int
     end: int
     is_condition: bool = False
+    is_known: bool = False
 
 
 def find_promises(reply: str, grounds: Iterable[str], *, prices: bool = False) -> list[Promise]:
@@ -94,7 +99,7 @@ def find_promises(reply: str, grounds: Iterable[str], *, prices: bool = False) -
     for item in promises:
         is_known = item.topic in topics or (item.is_condition and any(_names(item, text) for text in grounds))
         if not is_known or (prices and item.topic == "fee" and _adds_price(item, reply, grounds)):
-            invented.setdefault(item.topic, item)
+            invented.setdefault(item.topic, item._replace(is_known=is_known))
     return list(invented.values())
 
 
@@ -129,7 +134,10 @@ _NO_PRICES = LazyPattern(
 @remember_short
 def _promises(text: str) -> tuple[Promise, ...]:
     small = text.lower()
-    if len(small) != len(text) or not (_may_name_topic(small) and _words().search(small)):
+    # The canonical text has the same words apart from numerals, and its cues are known from the facts.
+    if text.isascii() and read_cues(canonicalise(text).text).words.isdisjoint(_cue_words()):
+        return ()
+    if len(small) != len(text) or not _words().search(small):
         return ()
     promises: list[Promise] = []
     start = 0
