@@ -1,7 +1,8 @@
 // What is known about an attempt beside its criteria: failures, warnings, injections, labels of people, usage, state.
 import { usePage } from "./context";
 import { Fold } from "./fold";
-import { Name, PartName } from "./marks";
+import { Name, PartName, sideWord } from "./marks";
+import { reasonText } from "./reasons";
 import { FinalState } from "./statedelta";
 import { Usage, usagesOf } from "./summary";
 import { Foreign } from "./text";
@@ -16,9 +17,9 @@ export function Callouts({ attempt }: { attempt: AttemptView }) {
       {failure && (
         <section class="callout error" aria-label={language.text("failure")}>
           <h2>
-            {language.text("failure")}: <span lang="en">{failure.side}</span>
+            {language.text("failure")}: {sideWord(language, failure.side)}
           </h2>
-          <Foreign text={failure.cause} />
+          <Foreign text={reasonText(language, failure.cause)} />
           {failure.traceback && (
             <Fold summary={language.text("traceback")}>{() => <Foreign class="code" text={failure.traceback!} />}</Fold>
           )}
@@ -27,15 +28,15 @@ export function Callouts({ attempt }: { attempt: AttemptView }) {
       {(attempt.invalidations ?? []).map((invalid) => (
         <section key={invalid.side} class="callout warning" aria-label={language.text("invalid")}>
           <h2>
-            {language.text("invalid")}: <span lang="en">{invalid.side}</span>
+            {language.text("invalid")}: {sideWord(language, invalid.side)}
           </h2>
           {(invalid.evidence ?? []).map((text) => (
-            <Foreign key={text} text={text} />
+            <Foreign key={text} text={reasonText(language, text)} />
           ))}
         </section>
       ))}
       {fault && fault.side === "agent" && !failure && (
-        <p class="muted">{language.text("faultOfAgent", { evidence: language.list(fault.evidence ?? []) })}</p>
+        <p class="muted">{language.text("faultOfAgent", { evidence: language.list((fault.evidence ?? []).map((own) => reasonText(language, own))) })}</p>
       )}
       {attempt.ended_by === "cap" && <p class="warning">{language.text("endedByCap")}</p>}
       {mutation && (
@@ -45,7 +46,7 @@ export function Callouts({ attempt }: { attempt: AttemptView }) {
       )}
       {warnings.length > 0 && (
         <Fold class="warning" summary={language.text("warningsFound", { count: warnings.length })}>
-          {() => warnings.map((text) => <Foreign key={text} class="warning" text={text} />)}
+          {() => warnings.map((text) => <Foreign key={text} class="warning" text={reasonText(language, text)} />)}
         </Fold>
       )}
       {(attempt.injections ?? []).map(({ invocation, tool, injected }, index) => (
