@@ -1,6 +1,7 @@
 // What is known about an attempt beside its criteria: failures, warnings, injections, labels of people, usage, state.
 import { usePage } from "./context";
 import { Fold } from "./fold";
+import type { TextName } from "./i18n";
 import { Name, PartName, sideWord } from "./marks";
 import { reasonText } from "./reasons";
 import { FinalState } from "./statedelta";
@@ -84,6 +85,12 @@ export function Labels({ labels }: { labels: readonly Label[] }) {
   );
 }
 
+const USAGE: Readonly<Record<string, TextName>> = {
+  input_tokens: "tokensIn",
+  output_tokens: "tokensOut",
+  inference_calls: "modelCalls",
+};
+
 export function Details({ attempt }: { attempt: AttemptView }) {
   const { language } = usePage();
   const { usage, reward, final_state: state } = attempt;
@@ -96,13 +103,13 @@ export function Details({ attempt }: { attempt: AttemptView }) {
       <dl class="facts">
         {counts.map(([name, value]) => (
           <div key={name}>
-            <dt lang="en">{name.replaceAll("_", " ")}</dt>
+            <dt>{USAGE[name] ? language.text(USAGE[name]) : name}</dt>
             <dd>{language.count(value)}</dd>
           </div>
         ))}
         {usages.map(([side, used]) => (
           <div key={side}>
-            <dt lang="en">{side}</dt>
+            <dt>{sideWord(language, side)}</dt>
             <dd>
               <Usage usage={used} />
             </dd>
