@@ -169,7 +169,7 @@ def test_keys_lead_to_the_next_case_that_failed_and_that_is_disputed(browser: An
 
 
 def test_the_time_line_shows_model_tools_and_waiting_by_turn(visit: Visit) -> None:
-    """With the sums above it, and the tokens and the cost beside each turn: 60 turns of 0.0038 dollars."""
+    """With the sums above it, and the first token, the tokens and the cost of each turn: 60 turns of 0.0038 dollars."""
     visit.page.get_by_role("button", name="Time line").click()
     legend = visit.page.locator(".legend").inner_text()
     assert [part in legend for part in ("Model 96 sec", "Tools 42 sec", "Waiting 12 sec")] == [True] * 3
@@ -180,6 +180,9 @@ def test_the_time_line_shows_model_tools_and_waiting_by_turn(visit: Visit) -> No
     assert "1,280" in turn.inner_text()
     assert "$0.0038" in turn.inner_text()
     assert "Cost $0.228" in legend
+    assert turn.locator("rect.first-token").count() == 1
+    heads = visit.page.locator(".time-line thead th").all_inner_texts()
+    assert turn.locator("td").nth(heads.index("First token") - 1).inner_text() == "0.4 sec"
     assert visit.page.evaluate("document.querySelectorAll('*').length") < 2000
 
 

@@ -110,7 +110,7 @@ def _actual(turn: int, failing: int) -> Invocation:
         steps,
         Message(reply, model="agent-model"),
         usages=(Usage(1200, 80, model="gpt-4o"),),
-        durations=Durations(2.5, 1.6, 0.7),
+        durations=Durations(2.5, 1.6, 0.7, 0.4),
     )
 
 

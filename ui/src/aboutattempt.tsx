@@ -1,7 +1,9 @@
 // What is known about an attempt beside its criteria: failures, warnings, injections, labels of people, usage, state.
 import { usePage } from "./context";
 import { Fold } from "./fold";
-import { Name, PartName } from "./marks";
+import type { TextName } from "./i18n";
+import { Name, PartName, sideWord } from "./marks";
+import { reasonText } from "./reasons";
 import { FinalState } from "./statedelta";
 import { Usage, usagesOf } from "./summary";
 import { Foreign } from "./text";
@@ -16,9 +18,9 @@ export function Callouts({ attempt }: { attempt: AttemptView }) {
       {failure && (
         <section class="callout error" aria-label={language.text("failure")}>
           <h2>
-            {language.text("failure")}: <span lang="en">{failure.side}</span>
+            {language.text("failure")}: {sideWord(language, failure.side)}
           </h2>
-          <Foreign text={failure.cause} />
+          <Foreign text={reasonText(language, failure.cause)} />
           {failure.traceback && (
             <Fold summary={language.text("traceback")}>{() => <Foreign class="code" text={failure.traceback!} />}</Fold>
           )}
@@ -27,15 +29,15 @@ export function Callouts({ attempt }: { attempt: AttemptView }) {
       {(attempt.invalidations ?? []).map((invalid) => (
         <section key={invalid.side} class="callout warning" aria-label={language.text("invalid")}>
           <h2>
-            {language.text("invalid")}: <span lang="en">{invalid.side}</span>
+            {language.text("invalid")}: {sideWord(language, invalid.side)}
           </h2>
           {(invalid.evidence ?? []).map((text) => (
-            <Foreign key={text} text={text} />
+            <Foreign key={text} text={reasonText(language, text)} />
           ))}
         </section>
       ))}
       {fault && fault.side === "agent" && !failure && (
-        <p class="muted">{language.text("faultOfAgent", { evidence: language.list(fault.evidence ?? []) })}</p>
+        <p class="muted">{language.text("faultOfAgent", { evidence: language.list((fault.evidence ?? []).map((own) => reasonText(language, own))) })}</p>
       )}
       {attempt.ended_by === "cap" && <p class="warning">{language.text("endedByCap")}</p>}
       {mutation && (
@@ -45,7 +47,7 @@ export function Callouts({ attempt }: { attempt: AttemptView }) {
       )}
       {warnings.length > 0 && (
         <Fold class="warning" summary={language.text("warningsFound", { count: warnings.length })}>
-          {() => warnings.map((text) => <Foreign key={text} class="warning" text={text} />)}
+          {() => warnings.map((text) => <Foreign key={text} class="warning" text={reasonText(language, text)} />)}
         </Fold>
       )}
       {(attempt.injections ?? []).map(({ invocation, tool, injected }, index) => (
@@ -83,6 +85,12 @@ export function Labels({ labels }: { labels: readonly Label[] }) {
   );
 }
 
+const USAGE: Readonly<Record<string, TextName>> = {
+  input_tokens: "tokensIn",
+  output_tokens: "tokensOut",
+  inference_calls: "modelCalls",
+};
+
 export function Details({ attempt }: { attempt: AttemptView }) {
   const { language } = usePage();
   const { usage, reward, final_state: state } = attempt;
@@ -95,13 +103,13 @@ export function Details({ attempt }: { attempt: AttemptView }) {
       <dl class="facts">
         {counts.map(([name, value]) => (
           <div key={name}>
-            <dt lang="en">{name.replaceAll("_", " ")}</dt>
+            <dt>{USAGE[name] ? language.text(USAGE[name]) : name}</dt>
             <dd>{language.count(value)}</dd>
           </div>
         ))}
         {usages.map(([side, used]) => (
           <div key={side}>
-            <dt lang="en">{side}</dt>
+            <dt>{sideWord(language, side)}</dt>
             <dd>
               <Usage usage={used} />
             </dd>

@@ -8,6 +8,7 @@ import { byLoss, CHANGES, kindOf } from "./losses";
 import { IntervalPicture, Name } from "./marks";
 import { CHANGE_NAMES, conclusion, Difference, points, share, writeMeasure } from "./measures";
 import { digitsOfChange } from "./numbers";
+import { reasonText } from "./reasons";
 import { SideBySide } from "./sidebyside";
 import { comparisonOf } from "./source";
 import { Table, type TableRow } from "./table";
@@ -32,7 +33,7 @@ export function Compare() {
         </p>
         <Setup comparison={comparison} />
         {comparison.warnings.map((text) => (
-          <Foreign key={text} class="warning" text={text} />
+          <Foreign key={text} class="warning" text={reasonText(language, text)} />
         ))}
         <Measures comparison={comparison} />
       </section>

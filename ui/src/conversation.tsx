@@ -8,6 +8,7 @@ import { Formatted } from "./formatted";
 import { JsonTree } from "./jsontree";
 import { badge } from "./keys";
 import { Name } from "./marks";
+import { reasonText } from "./reasons";
 import { Foreign, jsonText } from "./text";
 import type { AttemptView, InvocationView, OutcomeView, RunView, Score, StepView } from "./view";
 import { shortened } from "./visible";
@@ -327,7 +328,7 @@ function Withheld({ step }: { step: StepView }) {
   if (!step.withheld) return null;
   return (
     <>
-      <p class="note">{language.text("withheld", { reason: step.withheld })}</p>
+      <p class="note">{language.text("withheld", { reason: reasonText(language, step.withheld) })}</p>
       {step.beginning && <Foreign text={`${step.beginning}…`} />}
     </>
   );

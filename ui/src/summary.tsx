@@ -66,12 +66,12 @@ function Head({ run }: { run: RunView }) {
           !run.finished && <p class="warning">{language.text("unfinished")}</p>
         )}
         {(run.notes ?? []).map((note) => (
-          <Foreign key={note} class="warning" text={note} />
+          <Foreign key={note} class="warning" text={reasonText(language, note)} />
         ))}
         {sides.length > 0 && (
           <p class="warning">
             {language.text("invalidBySide", {
-              sides: language.list(sides.map(([side, count]) => `${side} ${language.count(count)}`)),
+              sides: language.list(sides.map(([side, count]) => `${sideWord(language, side)} ${language.count(count)}`)),
             })}
           </p>
         )}

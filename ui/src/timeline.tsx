@@ -1,6 +1,7 @@
 // The time line of a conversation: model, tools and waiting by turn, with tokens and cost.
 import { useState } from "preact/hooks";
 import { useLanguage } from "./context";
+import type { Language } from "./i18n";
 import { Name } from "./marks";
 import { Table } from "./table";
 import type { InvocationView, StepView } from "./view";
@@ -79,6 +80,7 @@ export function TimeLine({ trace }: { trace: readonly InvocationView[] }) {
   const words = { model: language.text("timeModel"), tool: language.text("timeTool"), wait: language.text("timeWait") };
   const sum = (kind: Segment["kind"]) =>
     turns.flatMap((turn) => turn.segments).reduce((all, own) => all + (own.kind === kind ? own.seconds : 0), 0);
+  const isStreamed = trace.some((invocation) => typeof invocation.durations?.first_token === "number");
   const costs = trace.map((invocation) => invocation.cost).filter((cost) => typeof cost === "number");
   if (longest === 0) return <p class="note">{language.text("noTimes")}</p>;
   const go = (index: number) => document.dispatchEvent(new CustomEvent("page-turn", { detail: index }));
@@ -93,6 +95,14 @@ export function TimeLine({ trace }: { trace: readonly InvocationView[] }) {
             {words[kind]} <b>{language.seconds(sum(kind))}</b>
           </span>
         ))}
+        {isStreamed && (
+          <span>
+            <svg width="12" height="12" aria-hidden="true">
+              <rect class="first-token" x="4" width="4" height="12" />
+            </svg>{" "}
+            {language.text("firstToken")}
+          </span>
+        )}
         {costs.length > 0 && (
           <span>
             {language.text("cost")} <b>{language.dollars(costs.reduce((all, own) => all + own, 0))}</b>
@@ -101,7 +111,14 @@ export function TimeLine({ trace }: { trace: readonly InvocationView[] }) {
       </p>
       <Table
         name={{ label: language.text("timeLine") }}
-        columns={[language.text("turn"), language.text("timeLine"), language.text("duration"), language.text("tokensName"), language.text("cost")]}
+        columns={[
+          language.text("turn"),
+          language.text("timeLine"),
+          ...(isStreamed ? [language.text("firstToken")] : []),
+          language.text("duration"),
+          language.text("tokensName"),
+          language.text("cost"),
+        ]}
         rows={turns.slice(0, shown).map(({ invocation, total, segments }, index) => ({
           key: index,
           head: (
@@ -110,7 +127,8 @@ export function TimeLine({ trace }: { trace: readonly InvocationView[] }) {
             </button>
           ),
           cells: [
-            <Bar segments={segments} longest={longest} words={words} />,
+            <Bar segments={segments} longest={longest} words={words} firstToken={invocation.durations?.first_token} />,
+            ...(isStreamed ? [secondsOr(language, invocation.durations?.first_token)] : []),
             total > 0 ? language.seconds(total) : "–",
             tokensOf(invocation) ? language.count(tokensOf(invocation)) : "–",
             typeof invocation.cost === "number" ? language.dollars(invocation.cost) : "–",
@@ -126,6 +144,10 @@ export function TimeLine({ trace }: { trace: readonly InvocationView[] }) {
   );
 }
 
+function secondsOr(language: Language, seconds: number | null | undefined): string {
+  return typeof seconds === "number" ? language.seconds(seconds) : "–";
+}
+
 function tokensOf(invocation: InvocationView): number {
   return (invocation.usages ?? []).reduce((sum, usage) => sum + (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0), 0);
 }
@@ -134,9 +156,10 @@ interface BarProps {
   readonly segments: readonly Segment[];
   readonly longest: number;
   readonly words: Readonly<Record<Segment["kind"], string>>;
+  readonly firstToken: number | null | undefined;
 }
 
-function Bar({ segments, longest, words }: BarProps) {
+function Bar({ segments, longest, words, firstToken }: BarProps) {
   const language = useLanguage();
   return (
     <>
@@ -151,6 +174,9 @@ function Bar({ segments, longest, words }: BarProps) {
             height={own.kind === "wait" ? 4 : 12}
           />
         ))}
+        {typeof firstToken === "number" && firstToken <= longest && (
+          <rect class="first-token" x={Math.min(996, (1000 * firstToken) / longest)} width="4" height="14" />
+        )}
       </svg>
       <span class="time-names muted">
         {segments.slice(0, 8).map((own, index) => (

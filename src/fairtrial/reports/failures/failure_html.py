@@ -11,21 +11,27 @@ from fairtrial.reports.failures.failure_table import decisive_line, head_line, s
 from fairtrial.reports.numbers import DASH, interval, rate
 from fairtrial.reports.page_shell import scriptless_page
 from fairtrial.text.display import count, visible_line
+from fairtrial.text.languages import chosen_language, say
 from fairtrial.text.redaction.redact import without_secrets
+from fairtrial.text.translated_lines import say_sentence
 
 _MOST_ATTEMPTS = 200
 """The most attempts that the page lists for a mode."""
 
 
 def failures_html(failures: Failures) -> str:
-    """Return the report as a page: a line for each mode, and below it the attempts with their decisive steps."""
-    return scriptless_page(_text(head_line(failures)), "".join(_parts(failures)))
+    """Return the report as a page: a line for each mode, and below it the attempts with their decisive steps.
+
+    Its words are in the language that is spoken now: of the terminal, or of `speaking`.
+    """
+    return scriptless_page(_sentence(head_line(failures)), "".join(_parts(failures)), chosen_language())
 
 
 def _parts(failures: Failures) -> Iterator[str]:
-    yield f'<h1>Failure modes</h1>\n<p class="note">{_text(failures.run)} · {_text(head_line(failures))}</p>\n'
+    head = f"{_text(failures.run)} · {_sentence(head_line(failures))}"
+    yield f'<h1>{_sentence("Failure modes")}</h1>\n<p class="note">{head}</p>\n'
     titles = ("mode", "attempts", "of failures", "95 % interval", "cases", "repaired")
-    head = "".join(f'<th scope="col">{_text(title)}</th>' for title in titles)
+    head = "".join(f'<th scope="col">{_sentence(title)}</th>' for title in titles)
     body = "\n".join(map(_row, failures.modes))
     table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
     yield f'<div class="scroll" tabindex="0">{table}</div>\n'
@@ -36,7 +42,7 @@ def _parts(failures: Failures) -> Iterator[str]:
     for mode in failures.modes:
         yield _mode(mode, by_mode.get(mode.number, []))
     if alone := by_mode.get(None):
-        yield f"<h2>Alone</h2>\n{''.join(_attempts(alone))}"
+        yield f"<h2>{_sentence('Alone')}</h2>\n{''.join(_attempts(alone))}"
 
 
 def _row(mode: FailureMode) -> str:
@@ -47,7 +53,7 @@ def _row(mode: FailureMode) -> str:
         f"{mode.cases:,}",
         f"{mode.repaired:,}",
     )
-    link = f'<a href="#mode-{mode.number}">{mode.number} {_text(mode.name)}</a>'
+    link = f'<a href="#mode-{mode.number}">{mode.number} {_sentence(mode.name)}</a>'
     return f'<tr><th scope="row">{link}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
@@ -66,22 +72,30 @@ def _picture(estimate: Estimate) -> str:
 
 def _mode(mode: FailureMode, members: list[FailedAttempt]) -> str:
     counts = f"{count(mode.attempts, 'attempt')} in {count(mode.cases, 'case')}; side at fault: {mode.side}"
-    title = f'<h2 id="mode-{mode.number}">{mode.number} {_text(mode.name)}</h2>\n<p class="note">{_text(counts)}</p>\n'
-    return f"{title}{_items(shared_lines(mode))}{''.join(_attempts(members))}"
+    title = f'<h2 id="mode-{mode.number}">{mode.number} {_sentence(mode.name)}</h2>'
+    return (
+        f'{title}\n<p class="note">{_sentence(counts)}</p>\n{_items(shared_lines(mode))}{"".join(_attempts(members))}'
+    )
 
 
 def _attempts(members: list[FailedAttempt]) -> Iterator[str]:
     for own in members[:_MOST_ATTEMPTS]:
-        step = "" if own.step is None else f"<pre>{_text(f'{own.step.kind}: {own.step.text}')}</pre>"
-        title = f"<b>{_text(own.case)}</b> attempt {own.attempt}: {_text(decisive_line(own))}"
+        step = "" if own.step is None else f"<pre>{_sentence(own.step.kind)}: {_text(own.step.text)}</pre>"
+        title = f"<b>{_text(own.case)}</b> {_sentence(f'attempt {own.attempt}')}: {_sentence(decisive_line(own))}"
         yield f"<details><summary>{title}</summary>{step}</details>\n"
     if len(members) > _MOST_ATTEMPTS:
-        yield f'<p class="note">… and {len(members) - _MOST_ATTEMPTS:,} more</p>\n'
+        more = say("… and {n} more", n=f"{len(members) - _MOST_ATTEMPTS:,}")
+        yield f'<p class="note">{_text(more)}</p>\n'
 
 
 def _items(lines: Iterable[str]) -> str:
-    items = "".join(f"<li>{_text(line)}</li>" for line in lines)
+    items = "".join(f"<li>{_sentence(line)}</li>" for line in lines)
     return f"<ul>{items}</ul>\n" if items else ""
+
+
+def _sentence(value: str) -> str:
+    """Return a text of this package in the language of the page, escaped."""
+    return _text(say_sentence(value))
 
 
 def _text(value: str) -> str:

@@ -14,62 +14,73 @@ from fairtrial.reports.mutation.mutation_table import (
     coverage_lines,
     interval_text,
     judges_in,
+    named_rates,
     operator_text,
+    percent,
     rate_text,
     role_lines,
     score_text,
-    summary_line,
 )
 from fairtrial.reports.numbers import DASH
 from fairtrial.reports.page_shell import scriptless_page
 from fairtrial.text.display import visible_line
+from fairtrial.text.languages import chosen_language, say
+from fairtrial.text.translated_lines import say_sentence
 
 _OPEN = 3
 """The number of survivors, and of false alarms, that a reader sees without a click."""
 
 
 def mutation_html(report: MutationReport) -> str:
-    """Return the report as a page: the score, a line for each operator, and every mutant that was judged wrongly."""
-    return scriptless_page(_text(summary_line(report)), "".join(_parts(report)))
+    """Return the report as a page: the score, a line for each operator, and every mutant that was judged wrongly.
+
+    Its words are in the language that is spoken now: of the terminal, or of `speaking`.
+    """
+    rates = (f"{say_sentence(name)} {say_sentence(percent(rate))}" for name, rate in named_rates(report))
+    title = ", ".join((*rates, *map(say_sentence, counts(report))))
+    return scriptless_page(_text(title), "".join(_parts(report)), chosen_language())
 
 
 def _parts(report: MutationReport) -> Iterator[str]:
-    facts = " · ".join((_text(report.run), _text(report.started), *counts(report)))
-    yield f'<h1>Mutation testing</h1>\n<p class="note">{facts}</p>\n'
-    rates = *(_number(rate.name, rate) for rate in report.families), _number("false alarms", report.false_alarm_rate)
-    yield f'<div class="numbers">{"".join(rates)}</div>\n'
+    facts = " · ".join((_text(report.run), _text(report.started), *map(_sentence, counts(report))))
+    yield f'<h1>{_sentence("Mutation testing")}</h1>\n<p class="note">{facts}</p>\n'
+    rates = "".join(_number(name, rate) for name, rate in named_rates(report))
+    yield f'<div class="numbers">{rates}</div>\n'
     yield _operators(report)
     yield _items("Criteria", role_lines(report))
     for role in judges_in(report):
-        yield f"<h2>{_text(role.criterion)} on planted errors</h2>\n{_report_card(role)}"
-    yield from _findings("Survivors", "The criteria passed these harmful changes.", report.survivors)
-    yield from _findings("False alarms", "The criteria failed these harmless changes.", report.false_alarms)
+        yield f"<h2>{_text(say('{name} on planted errors', name=role.criterion))}</h2>\n{_report_card(role)}"
+    survivors, alarms = "The criteria passed these harmful changes.", "The criteria failed these harmless changes."
+    yield from _findings("Survivors", survivors, report.survivors)
+    yield from _findings("False alarms", alarms, report.false_alarms)
     yield _items("Coverage", coverage_lines(report.coverage))
     yield _items("Left out", report.exclusions)
 
 
 def _number(title: str, estimate: CatchRate) -> str:
-    ends = f"<span>{_picture(estimate)} {interval_text(estimate)}</span>"
-    return f"<div><span>{title}</span><b>{rate_text(estimate)}</b>{ends}</div>"
+    ends = f"<span>{_picture(estimate)} {_sentence(interval_text(estimate))}</span>"
+    return f"<div><span>{_sentence(title)}</span><b>{rate_text(estimate)}</b>{ends}</div>"
 
 
 def _operators(report: MutationReport) -> str:
     criteria = [role.criterion for role in report.criteria]
-    titles = ("operator", "direction", "caught", "95 % interval", *criteria)
-    return f"<h2>Operators</h2>\n{_table(titles, (_operator(row, criteria) for row in report.operators))}"
+    titles = *map(_sentence, ("operator", "direction", "caught", "95 % interval")), *map(_text, criteria)
+    rows = (_operator(row, criteria) for row in report.operators)
+    return f"<h2>{_sentence('Operators')}</h2>\n{_table(titles, rows)}"
 
 
 def _report_card(role: CriterionRole) -> str:
     rows = (_row(row.operator, [row.direction, *cells]) for row, cells in card_rows(role))
-    return _table(("operator", "direction", *card_titles(role)), rows)
+    return _table(map(_sentence, ("operator", "direction", *card_titles(role))), rows)
 
 
 def _row(title: str, cells: Iterable[str]) -> str:
-    return f'<tr><th scope="row">{_text(title)}</th>{"".join(f"<td>{_text(cell)}</td>" for cell in cells)}</tr>'
+    return f'<tr><th scope="row">{_text(title)}</th>{"".join(f"<td>{_sentence(cell)}</td>" for cell in cells)}</tr>'
 
 
 def _table(titles: Iterable[str], rows: Iterable[str]) -> str:
-    head = "".join(f'<th scope="col">{_text(title)}</th>' for title in titles)
+    """Return a table. Its titles and rows are escaped."""
+    head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     body = "\n".join(rows)
     table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
     return f'<div class="scroll" tabindex="0">{table}</div>\n'
@@ -78,10 +89,10 @@ def _table(titles: Iterable[str], rows: Iterable[str]) -> str:
 def _operator(row: OperatorRate, criteria: Sequence[str]) -> str:
     by_criterion = {estimate.name: estimate for estimate in row.criteria}
     cells = (
-        f"<td>{row.direction}</td>",
-        f"<td>{caught_text(row.overall)}</td>",
-        f"<td>{_picture(row.overall)} {interval_text(row.overall) or DASH}</td>",
-        *(f'<td class="small">{caught_text(by_criterion.get(criterion))}</td>' for criterion in criteria),
+        f"<td>{_sentence(row.direction)}</td>",
+        f"<td>{_sentence(caught_text(row.overall))}</td>",
+        f"<td>{_picture(row.overall)} {_sentence(interval_text(row.overall) or DASH)}</td>",
+        *(f'<td class="small">{_sentence(caught_text(by_criterion.get(criterion)))}</td>' for criterion in criteria),
     )
     return f'<tr><th scope="row">{_text(row.operator)}</th>{"".join(cells)}</tr>'
 
@@ -101,15 +112,17 @@ def _picture(estimate: CatchRate) -> str:
 
 def _findings(title: str, explanation: str, findings: Sequence[MutantFinding]) -> Iterator[str]:
     if findings:
-        yield f'<h2>{title}</h2>\n<p class="note">{explanation}</p>\n'
+        yield f'<h2>{_sentence(title)}</h2>\n<p class="note">{_sentence(explanation)}</p>\n'
     for place, finding in enumerate(findings):
         lines = "\n".join(map(_diff_line, finding.diff))
-        scores = _text(", ".join(map(score_text, finding.scores)))
-        hint = f'<p class="hint">{_text(finding.hint)}</p>' if finding.hint else ""
-        change = f"<b>{_text(operator_text(finding.mutation))}</b> ({finding.kind}) in {_text(finding.case)}"
+        scores = _text(", ".join(say_sentence(score_text(score)) for score in finding.scores))
+        hint = f'<p class="hint">{_sentence(finding.hint)}</p>' if finding.hint else ""
+        where = {"kind": say_sentence(finding.kind), "case": finding.case, "n": finding.mutation.invocation}
+        change = f"<b>{_text(operator_text(finding.mutation))}</b> "
+        change += _text(say("({kind}) in {case}, invocation {n}", **where))
         state = " open" if place < _OPEN else ""
         yield (
-            f"<details{state}><summary>{change}, invocation {finding.mutation.invocation}</summary>"
+            f"<details{state}><summary>{change}</summary>"
             f'<pre>{lines}</pre><p class="note">{scores}</p>{hint}</details>\n'
         )
 
@@ -120,8 +133,13 @@ def _diff_line(line: str) -> str:
 
 
 def _items(title: str, lines: Iterable[str]) -> str:
-    items = "".join(f"<li>{_text(line)}</li>" for line in lines)
-    return f"<h2>{title}</h2>\n<ul>{items}</ul>\n" if items else ""
+    items = "".join(f"<li>{_sentence(line)}</li>" for line in lines)
+    return f"<h2>{_sentence(title)}</h2>\n<ul>{items}</ul>\n" if items else ""
+
+
+def _sentence(value: str) -> str:
+    """Return a text of this package in the language of the page, escaped."""
+    return _text(say_sentence(value))
 
 
 def _text(value: str) -> str:

@@ -22,6 +22,7 @@ from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, against, beside, format_estimate, interval
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.text.display import count, shorten, visible_line
+from fairtrial.text.translated_lines import say_sentence
 
 LISTED = 5
 """The number of survivors, and of false alarms, in a terminal. JSON and Markdown hold more."""
@@ -52,8 +53,12 @@ def mutation_table(report: MutationReport, *, everything: bool = False) -> Rende
 
 def summary_line(report: MutationReport) -> str:
     """Return the scores of calls, facts and form, the worst first, and the false alarm rate, in one line."""
-    families = [f"{rate.name} {percent(rate)}" for rate in report.families]
-    return ", ".join((*families, f"false alarms {percent(report.false_alarm_rate)}", *counts(report)))
+    return ", ".join((*(f"{name} {percent(rate)}" for name, rate in named_rates(report)), *counts(report)))
+
+
+def named_rates(report: MutationReport) -> list[tuple[str, CatchRate]]:
+    """Return the scores of calls, facts and form, the worst first, and the false alarm rate, each with its name."""
+    return [*((rate.name, rate) for rate in report.families), ("false alarms", report.false_alarm_rate)]
 
 
 def counts(report: MutationReport) -> list[str]:
@@ -193,7 +198,7 @@ def _finding(title: str, finding: MutantFinding) -> Iterator[Text]:
     yield Text(visible_line(f"{title} ({finding.kind}): {operator_text(mutation)} in {place}"), "bold")
     for line in finding.diff:
         yield Text(f"  {visible_line(shorten(line, 300))}", "red" if line.startswith("-") else "green")
-    yield Text("  " + visible_line(", ".join(map(score_text, finding.scores))), "dim")
+    yield Text("  " + visible_line(", ".join(say_sentence(score_text(score)) for score in finding.scores)), "dim")
     if finding.hint:
         yield Text(f"  hint: {finding.hint}")
 
@@ -211,7 +216,7 @@ def score_text(score: MutantScore) -> str:
 
 def coverage_lines(coverage: Coverage) -> Iterator[str]:
     """Yield everything that the conversations exercise, and everything that is declared and never expected."""
-    turns = ", ".join(f"{count(cases, 'case')} with {count(n, 'invocation')}" for n, cases in coverage.turns.items())
+    turns = "; ".join(f"{count(cases, 'case')} with {count(n, 'invocation')}" for n, cases in coverage.turns.items())
     yield f"coverage: {turns}" if turns else "coverage: no fixed conversation"
     tools = ", ".join(f"{tool} {calls}" for tool, calls in coverage.tools.items())
     yield f"expected calls: {tools or 'none'}"
