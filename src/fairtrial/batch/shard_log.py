@@ -69,7 +69,7 @@ class ShardLog(Generic[Entry]):
         if resume and not exists:
             raise UsageError(f"{self._path.parent}: holds no unfinished run that {spell('resume')} could continue")
         self._file = self._path.open("ab")
-        if try_to_lock(self._file) is False:
+        if not try_to_lock(self._file):
             raise UsageError(f"{self._path.parent}: another process is writing this folder")
         if exists:
             cut_to_whole_lines(self._path)
