@@ -25,14 +25,14 @@ CONNECTIVITY = 16
 EXPANSION_ADD = 96
 EXPANSION_SEARCH = 128
 _BLOCK = 50_000
-_READ = 2**20
+_READ_SIZE = 2**20
 
 
 class SegmentGraph:
     """The graph of a segment, in the file SEGMENT.graph. It is built if there is none yet.
 
     If the segment begins with the rows of an earlier segment, the graph of that one is extended. The file is read once
-    for its checksum, because the library does not check what it reads, and is then memory-mapped.
+    for its checksum, because the library does not check it, and is then memory-mapped.
     """
 
     def __init__(self, segment: SegmentFile) -> None:
@@ -125,7 +125,7 @@ def _build(segment: SegmentFile, path: Path) -> None:
 def _checksum(path: Path, size: int) -> bytes:
     checksum = 0
     with path.open("rb") as file:
-        while size > 0 and (data := file.read(min(size, _READ))):
+        while size > 0 and (data := file.read(min(size, _READ_SIZE))):
             checksum = zlib.crc32(data, checksum)
             size -= len(data)
     return checksum.to_bytes(4, "little")

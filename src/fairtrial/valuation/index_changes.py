@@ -31,7 +31,7 @@ from fairtrial.valuation.segmented_index import (
     SegmentedIndex,
     check_embedder,
     is_segmented,
-    kept_rows,
+    iter_kept_rows,
     segments_folder,
     write_head,
     write_lock,
@@ -126,9 +126,9 @@ class _IndexChange:
         """Let the rows with some ids not count any more."""
         for entry in self.head.segments:
             file = self._open(entry)
-            found = np.array([row for _, row, _ in file.find(ids)], dtype=np.int64)
-            if np.setdiff1d(found, file.replaced).size:
-                file.replaced = np.union1d(file.replaced, found)
+            rows = np.array([row for _, row, _ in file.find(ids)], dtype=np.int64)
+            if np.setdiff1d(rows, file.replaced).size:
+                file.replaced = np.union1d(file.replaced, rows)
                 data = file.replaced.astype("<i8").tobytes()
                 changed = replace(
                     entry,
@@ -138,7 +138,7 @@ class _IndexChange:
                 )
                 with whole_file(replaced_path(self._folder, changed)) as part:
                     part.write_bytes(data)
-                self._put(entry, [changed])
+                self._exchange(entry, [changed])
 
     def add(self, rows: Rows) -> None:
         """Add rows behind all others, together with the small segments before them."""
@@ -147,9 +147,9 @@ class _IndexChange:
         for entry in self.head.segments:
             hidden = len(self._hidden(self._open(entry)))
             if hidden == entry.count:
-                self._put(entry, [])
+                self._exchange(entry, [])
             elif hidden > entry.count // 2:
-                self._put(entry, [self._write(self._kept(entry))])
+                self._exchange(entry, [self._write(self._iter_kept(entry))])
 
     def _merge_with(self, rows: Rows) -> None:
         """Write rows and the last segments as one, if those are smaller, or if there are many of about one size."""
@@ -166,7 +166,7 @@ class _IndexChange:
             first -= 1
         merged = entries[first:]
         self.head = replace(self.head, segments=entries[:first])
-        parts = chain(*map(self._kept, merged), batches(0, len(rows.ids), partial(_slice, rows)))
+        parts = chain(*map(self._iter_kept, merged), batches(0, len(rows.ids), partial(_slice, rows)))
         entry = self._append(parts)
         if merged and not self._hidden(self._open(merged[0])).size:
             pass_graph_on(self._open(merged[0]).path, self._open(entry).path)
@@ -191,12 +191,12 @@ class _IndexChange:
 
     def _write(self, parts: Iterator[Rows]) -> SegmentEntry:
         """Write a segment with a name that no earlier state of the index used, also one that was never finished."""
-        used = [int(path.name[:8]) for path in self._folder.iterdir() if re.match("[0-9]{8}[.]", path.name)]
-        return write_segment(self._folder, f"{max(used, default=0) + 1:08d}", parts)
+        numbers = [int(path.name[:8]) for path in self._folder.iterdir() if re.match("[0-9]{8}[.]", path.name)]
+        return write_segment(self._folder, f"{max(numbers, default=0) + 1:08d}", parts)
 
-    def _kept(self, entry: SegmentEntry) -> Iterator[Rows]:
+    def _iter_kept(self, entry: SegmentEntry) -> Iterator[Rows]:
         file = self._open(entry)
-        return kept_rows(file, self._hidden(file))
+        return iter_kept_rows(file, self._hidden(file))
 
     def _hidden(self, file: SegmentFile) -> NDArray[np.int64]:
         if self._expired_at is None:
@@ -208,10 +208,10 @@ class _IndexChange:
             self._files[entry.name] = SegmentFile(self._folder, entry, self.head.dimensions)
         return self._files[entry.name]
 
-    def _put(self, entry: SegmentEntry, instead: list[SegmentEntry]) -> None:
+    def _exchange(self, entry: SegmentEntry, entries: list[SegmentEntry]) -> None:
         place = self.head.segments.index(entry)
         before, after = self.head.segments[:place], self.head.segments[place + 1 :]
-        self.head = replace(self.head, segments=(*before, *instead, *after))
+        self.head = replace(self.head, segments=(*before, *entries, *after))
 
 
 def _new_rows(additions: Sequence[Addition], now: float, *, replaces: bool) -> Rows:

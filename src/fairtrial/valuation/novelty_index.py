@@ -162,7 +162,7 @@ class _LongSequence:
             self._new = VectorCache(None, vectors.shape[1], ttl=self._index.ttl)
         self._additions.append(Addition(ids, vectors, digests))
         pairs = zip(self._index.search(vectors), self._new.sequence(ids, vectors, digests), strict=True)
-        return [later if old is None or (later and later.cosine > old.cosine) else old for old, later in pairs]
+        return [new if saved is None or (new and new.cosine > saved.cosine) else saved for saved, new in pairs]
 
     def save(self) -> None:
         if self._additions:
@@ -194,8 +194,8 @@ class _CorpusIndex:
             self._additions.append(Addition(ids, vectors, digests))
         if self._search is None:
             return [None] * len(ids)
-        found: list[Nearest | None] = self._search(vectors, ids=ids, digests=digests)
-        return found
+        nearest: list[Nearest | None] = self._search(vectors, ids=ids, digests=digests)
+        return nearest
 
     def save(self) -> None:
         if self._additions:

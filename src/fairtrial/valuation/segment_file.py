@@ -36,7 +36,7 @@ _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class SegmentEntry(Record, frozen=True):
-    """What the index says of a segment: its size, the checksum of its checksums, and its replaced rows."""
+    """A segment in the list of its index: its size, the checksum of its checksums, and its replaced rows."""
 
     name: Annotated[str, msgspec.Meta(pattern="^[0-9]{8}$")]
     count: Annotated[int, msgspec.Meta(ge=1)]
@@ -60,19 +60,19 @@ class Rows(NamedTuple):
 
 
 class SegmentFile:
-    """The rows of a segment. What is read is checked, and FormatError names the segment that is damaged."""
+    """The rows of a segment. Every block is checked before its use. FormatError names a segment that is damaged."""
 
     def __init__(self, folder: Path, entry: SegmentEntry, dimensions: int) -> None:
         self.path, self.entry, self.dimensions = folder / f"{entry.name}.segment", entry, dimensions
         self._layout, size = _lay_out(entry, dimensions)
         blocks = -(-size // _BLOCK)
         if not self.path.stat().st_size == size + 4 * blocks:
-            raise self._damaged("its size is not that of its rows")
+            raise self._make_error("its size is not that of its rows")
         self._raw: NDArray[np.uint8] = np.memmap(self.path, np.uint8, "r")
         self._sums = self._raw[size:].view("<u4")
         self._size = size
         if zlib.crc32(self._sums.data) != entry.checksum:
-            raise self._damaged("its checksums are not those that the index names")
+            raise self._make_error("its checksums are not those that the index names")
         self._is_checked = np.zeros(blocks, dtype=bool)
         self.replaced: NDArray[np.int64] = self._read_replaced()
 
@@ -81,7 +81,7 @@ class SegmentFile:
 
     def vectors(self, low: int, high: int) -> Floats:
         """Return the vectors of some rows."""
-        rows: Floats = self._read("vectors", low * self.dimensions, high * self.dimensions)
+        rows: Floats = self._read_array("vectors", low * self.dimensions, high * self.dimensions)
         return rows.reshape(-1, self.dimensions)
 
     def vectors_at(self, places: NDArray[np.int64]) -> Floats:
@@ -98,12 +98,12 @@ class SegmentFile:
 
     def rows(self, low: int, high: int) -> Rows:
         """Return some rows with everything that is known of them."""
-        times: NDArray[np.float64] = self._read("times", low, high)
+        times: NDArray[np.float64] = self._read_array("times", low, high)
         return Rows(self._texts("id", low, high), self._texts("digest", low, high), times, self.vectors(low, high))
 
     def times(self) -> NDArray[np.float64]:
         """Return the times of all rows."""
-        times: NDArray[np.float64] = self._read("times", 0, len(self))
+        times: NDArray[np.float64] = self._read_array("times", 0, len(self))
         return times
 
     def find(self, ids: Sequence[str]) -> Iterator[tuple[int, int, str]]:
@@ -111,29 +111,29 @@ class SegmentFile:
 
         It takes the logarithm of the rows for each id.
         """
-        keys, order = self._read("keys", 0, len(self)), self._read("order", 0, len(self))
-        wanted = np.array([_key(name) for name in ids], dtype=np.uint64)
-        lows, highs = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
+        keys, order = self._read_array("keys", 0, len(self)), self._read_array("order", 0, len(self))
+        hashes = np.array([_key(name) for name in ids], dtype=np.uint64)
+        lows, highs = np.searchsorted(keys, hashes, "left"), np.searchsorted(keys, hashes, "right")
         for number in np.flatnonzero(lows < highs).tolist():
             for row in sorted(order[lows[number] : highs[number]].tolist()):
                 if self.id_at(row) == ids[number]:
                     yield number, row, self._texts("digest", row, row + 1)[0]
 
     def _texts(self, kind: str, low: int, high: int) -> list[str]:
-        ends = self._read(f"{kind}_ends", low, high + 1).tolist()
-        data = self._read(f"{kind}s", ends[0], ends[-1]).tobytes()
+        ends = self._read_array(f"{kind}_ends", low, high + 1).tolist()
+        data = self._read_array(f"{kind}s", ends[0], ends[-1]).tobytes()
         try:
             return [
                 data[start - ends[0] : end - ends[0]].decode("utf-8", "surrogatepass") for start, end in pairwise(ends)
             ]
         except UnicodeDecodeError as error:
-            raise self._damaged(f"an id or a digest is not UTF-8: {error}") from error
+            raise self._make_error(f"an id or a digest is not UTF-8: {error}") from error
 
     def _view(self, name: str) -> Any:
         kind, offset, count = self._layout[name]
         return self._raw[offset : offset + count * np.dtype(kind).itemsize].view(kind)
 
-    def _read(self, name: str, low: int, high: int) -> Any:
+    def _read_array(self, name: str, low: int, high: int) -> Any:
         kind, offset, _ = self._layout[name]
         width = np.dtype(kind).itemsize
         self._check(offset + low * width, offset + high * width)
@@ -143,7 +143,7 @@ class SegmentFile:
         first, end = low // _BLOCK, -(-high // _BLOCK)
         for block in (first + np.flatnonzero(~self._is_checked[first:end])).tolist():
             if zlib.crc32(self._raw[block * _BLOCK : min(self._size, (block + 1) * _BLOCK)].data) != self._sums[block]:
-                raise self._damaged(f"the checksum of its block {block} is wrong")
+                raise self._make_error(f"the checksum of its block {block} is wrong")
             self._is_checked[block] = True
 
     def _read_replaced(self) -> NDArray[np.int64]:
@@ -155,7 +155,7 @@ class SegmentFile:
             raise FormatError(str(path), ["the list of replaced rows is damaged"])
         return np.frombuffer(data, dtype="<i8").astype(np.int64)
 
-    def _damaged(self, problem: str) -> FormatError:
+    def _make_error(self, problem: str) -> FormatError:
         return FormatError(str(self.path), [f"this segment of the index is damaged: {problem}"])
 
 

@@ -45,7 +45,7 @@ _TRIES = 5
 
 
 class IndexHead(Record, frozen=True):
-    """What the file of an index says: whose vectors it has, how long they count, and where they are."""
+    """The contents of the file of an index: its embedder, its time to live, and its segments."""
 
     dimensions: Annotated[int, msgspec.Meta(ge=1)]
     embedder: str = ""
@@ -123,14 +123,14 @@ class SegmentedIndex:
         for segment in reversed(self.segments):
             if len(ids) >= count:
                 break
-            kept = np.setdiff1d(np.arange(len(segment)), segment.replaced)[len(ids) - count :]
-            ids = [segment.id_at(place) for place in kept.tolist()] + ids
+            places = np.setdiff1d(np.arange(len(segment)), segment.replaced)[len(ids) - count :]
+            ids = [segment.id_at(place) for place in places.tolist()] + ids
         return tuple(ids)
 
     def iter_rows(self) -> Iterator[Rows]:
         """Yield all rows that count, in the order of addition."""
         for segment in self.segments:
-            yield from kept_rows(segment, self._hidden(segment))
+            yield from iter_kept_rows(segment, self._hidden(segment))
 
     def _hidden(self, segment: SegmentFile) -> NDArray[np.int64]:
         """Return the sorted rows of a segment that do not count: replaced ones, and those whose time is over."""
@@ -139,7 +139,7 @@ class SegmentedIndex:
         return np.union1d(segment.replaced, np.flatnonzero(segment.times() <= self._clock() - self.ttl))
 
 
-def kept_rows(segment: SegmentFile, hidden: NDArray[np.int64]) -> Iterator[Rows]:
+def iter_kept_rows(segment: SegmentFile, hidden: NDArray[np.int64]) -> Iterator[Rows]:
     """Yield the rows of a segment, except hidden ones."""
     for low in range(0, len(segment), ROWS):
         high = min(len(segment), low + ROWS)
@@ -197,8 +197,10 @@ def _offer_candidates(
 ) -> None:
     graph = SegmentGraph(segment)
     count = CANDIDATES + max(map(len, own.values()), default=0) + min(len(hidden), CANDIDATES)
-    for number, found in enumerate(graph.candidates(unit, min(len(segment), count))):
-        places = np.setdiff1d(np.setdiff1d(found, hidden), own.get(number, ()))  # sorted: the earliest of equals wins
+    for number, candidates in enumerate(graph.candidates(unit, min(len(segment), count))):
+        places = np.setdiff1d(
+            np.setdiff1d(candidates, hidden), own.get(number, ())
+        )  # sorted: the earliest of equals wins
         if len(places):
             best.offer_places(number, unit[number] @ segment.vectors_at(places).T, places + start)
 
@@ -222,7 +224,7 @@ def is_segmented(path: Path) -> bool:
 
 
 def read_head(path: Path, *, embedder: str = "") -> IndexHead:
-    """Return what the file of an index says. Raises FormatError, and UsageError for vectors of another embedder."""
+    """Return the contents of the file of an index. Raises FormatError, or UsageError if its embedder differs."""
     try:
         envelope = json_decoder(_Envelope).decode(path.read_bytes())
         head = json_decoder(IndexHead).decode(envelope.head)
