@@ -48,16 +48,21 @@ class SegmentGraph:
 
     def candidates(self, vectors: NDArray[np.float32], count: int) -> list[NDArray[np.int64]]:
         """Return the places of `count` probably nearest vectors for each of n vectors."""
-        import numpy as np
-
-        matches = self._graph.search(vectors, count, threads=1)
-        keys = np.asarray(matches.keys).reshape(len(vectors), -1).astype(np.int64)
-        counts = np.broadcast_to(getattr(matches, "counts", keys.shape[1]), len(vectors))
-        return [row[:found] for row, found in zip(keys, counts, strict=True)]
+        return find_candidates(self._graph, vectors, count)
 
 
-def _new_graph(dimensions: int) -> Any:
-    """Return an empty graph."""
+def find_candidates(graph: Any, vectors: NDArray[np.float32], count: int) -> list[NDArray[np.int64]]:
+    """Return the keys of `count` probably nearest vectors of a graph for each of n vectors."""
+    import numpy as np
+
+    matches = graph.search(vectors, count, threads=1)
+    keys = np.asarray(matches.keys).reshape(len(vectors), -1).astype(np.int64)
+    counts = np.broadcast_to(getattr(matches, "counts", keys.shape[1]), len(vectors))
+    return [row[:size] for row, size in zip(keys, counts, strict=True)]
+
+
+def new_graph(dimensions: int, *, expansion: int | None = None) -> Any:
+    """Return an empty graph. A smaller expansion makes it faster and less exact."""
     from usearch.index import Index
 
     return Index(
@@ -66,8 +71,8 @@ def _new_graph(dimensions: int) -> Any:
         # The file has 0.6 times the size of one with 16 bits. The cosines of the candidates are computed exactly.
         dtype="i8",
         connectivity=CONNECTIVITY,
-        expansion_add=EXPANSION_ADD,
-        expansion_search=EXPANSION_SEARCH,
+        expansion_add=expansion or EXPANSION_ADD,
+        expansion_search=expansion or EXPANSION_SEARCH,
     )
 
 
@@ -109,7 +114,7 @@ def _build(segment: SegmentFile, path: Path) -> None:
     base = path.with_suffix(".base")
     graph = _restore(base, segment, view=False)
     if graph is None or len(graph) > len(segment):
-        graph = _new_graph(segment.dimensions)
+        graph = new_graph(segment.dimensions)
     graph.expansion_add = EXPANSION_ADD
     for low in range(len(graph), len(segment), _BLOCK):
         block = np.array(segment.vectors(low, min(len(segment), low + _BLOCK)))

@@ -37,7 +37,8 @@ def check_mode(mode: str, *, index: object, embedded: bool, approximate: bool = 
     """Raise UsageError for a novelty mode that is unknown, or that lacks its index or its embedder."""
     if approximate and mode != "corpus":
         raise UsageError(
-            f"{spell('approximate')} needs {spell('novelty')} corpus: only a saved index is searched with a graph"
+            f"{spell('approximate')} needs {spell('novelty')} corpus or {spell('dedup')}: "
+            "only a saved index, or the vectors of duplicates, are searched with a graph"
         )
     if approximate:
         check_approximate(None)
