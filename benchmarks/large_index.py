@@ -1,4 +1,4 @@
-"""How long does it take to open and to search a novelty index of a million traces, exactly and with a graph?
+"""How long does it take to open, to extend and to search a novelty index of a million traces?
 
     .venv/bin/python benchmarks/large_index.py [--count 1000000]
 
@@ -15,23 +15,24 @@ from pathlib import Path
 
 import numpy as np
 from measuring import heading, line, target
-from selection import DIMENSIONS, write_vectors
+from selection import write_vectors
 
-from fairtrial.valuation.approximate_search import NeighbourGraph
-from fairtrial.valuation.novelty import CANDIDATES, VectorCache
+from fairtrial.valuation.approximate_search import SegmentGraph
+from fairtrial.valuation.index_changes import SEALED, Addition, extend_index
+from fairtrial.valuation.segmented_index import CANDIDATES, SegmentedIndex
 
 QUERIES = 1000
 NEAREST = 10
+ADDED = 20
 
 
 def write_index(folder: Path, count: int) -> Path:
     write_vectors(folder / "vectors.npy", count + QUERIES)
     vectors = np.load(folder / "vectors.npy", mmap_mode="r")
-    cache = VectorCache(capacity=None, dimensions=DIMENSIONS)
-    for low in range(0, count, 50_000):
-        ids = [f"kp:trace:{number:032x}" for number in range(low, min(count, low + 50_000))]
-        cache.extend(ids, vectors[low : low + len(ids)], [identity[-32:] for identity in ids])
-    cache.save(folder / "seen.index", embedder="bench")
+    for low in range(0, count, SEALED):
+        ids = [f"kp:trace:{number:032x}" for number in range(low, min(count, low + SEALED))]
+        addition = Addition(ids, vectors[low : low + len(ids)], [identity[-32:] for identity in ids])
+        extend_index(folder / "seen.index", [addition], embedder="bench")
     np.save(folder / "queries.npy", vectors[count:])
     (folder / "vectors.npy").unlink()
     return folder / "seen.index"
@@ -40,27 +41,43 @@ def write_index(folder: Path, count: int) -> Path:
 def measure(count: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         path = write_index(Path(name), count)
+        queries = np.load(path.with_name("queries.npy"))
         heading(f"a novelty index of {count:,} traces")
         wall, cpu = time.perf_counter(), time.process_time()
-        cache = VectorCache.load(path, embedder="bench")
+        index = SegmentedIndex(path, embedder="bench", clock=time.time)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         target("CPU to open it", cpu, "s", at_most=1.0)
         line("the same: by the clock", f"{wall:.2f} s")
-        queries = np.load(path.with_name("queries.npy"))
         cpu = time.process_time()
-        exact = _nearest_places(queries, cache.vectors)
+        for number, query in enumerate(queries[:ADDED]):
+            extend_index(path, [Addition([f"new{number}"], query[None], [""])], embedder="bench")
+        target("CPU to add one trace, each by itself", (time.process_time() - cpu) / ADDED, "s", at_most=0.1)
+        cpu = time.process_time()
+        exact = index.search(queries)
         line("CPU of the exact search, a query", f"{1000 * (time.process_time() - cpu) / len(queries):.2f} ms")
         wall, cpu = time.perf_counter(), time.process_time()
-        NeighbourGraph(path, cache)
+        index.search(queries[:1], approximate=True)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        line("building the graph", f"{cpu:.0f} s of CPU, {wall:.0f} s by the clock")
+        line("building the graphs", f"{cpu:.0f} s of CPU, {wall:.0f} s by the clock")
         cpu = time.process_time()
-        graph = NeighbourGraph(path, cache)
-        target("CPU to open the graph", time.process_time() - cpu, "s", at_most=1.0)
+        graphs = [SegmentGraph(segment) for segment in index.segments]
+        target("CPU to open the graphs", time.process_time() - cpu, "s", at_most=1.0)
         cpu = time.process_time()
-        found = graph.candidates(queries, CANDIDATES)
-        line("CPU of the search with the graph, a query", f"{1000 * (time.process_time() - cpu) / len(queries):.2f} ms")
-        shares = [len(set(some.tolist()) & set(all_.tolist())) for some, all_ in zip(found, exact, strict=True)]
+        found = index.search(queries, approximate=True)
+        line("CPU of the search with graphs, a query", f"{1000 * (time.process_time() - cpu) / len(queries):.2f} ms")
+        line(
+            "the nearest is found",
+            f"{np.mean([one and other and one.id == other.id for one, other in zip(found, exact, strict=True)]):.3f}",
+        )
+        shares = [
+            len(set(some.tolist()) & set(all_.tolist()))
+            for graph, segment in zip(graphs, index.segments, strict=True)
+            for some, all_ in zip(
+                graph.candidates(queries, CANDIDATES),
+                _nearest_places(queries, segment.vectors(0, len(segment))),
+                strict=True,
+            )
+        ]
         target(f"recall at {NEAREST}, by {CANDIDATES} candidates", float(np.mean(shares)) / NEAREST, "", at_least=0.95)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -194,10 +195,12 @@ def test_resuming_a_mode_that_needs_every_vector(tmp_path: Path, mode: str, exte
         options["index"] = tmp_path / "index"
     if extend:
         _lines(_job(old, mode, index=tmp_path / "index"))
-    earlier = (tmp_path / "index").read_bytes() if extend else b""
+        shutil.copytree(tmp_path, tmp_path / "copy")
     whole = _encode_line(_job(file, mode, **options))
     made = VectorCache.load(tmp_path / "index").vectors if mode == "corpus" else None
-    (tmp_path / "index").write_bytes(earlier) if extend else (tmp_path / "index").unlink(missing_ok=True)
+    (tmp_path / "index").unlink(missing_ok=True)
+    if extend:
+        shutil.copytree(tmp_path / "copy", tmp_path, dirs_exist_ok=True)
     job = _job(file, mode, **options)
     _same(_lines(_resume_part(job, whole[:40])), [json.loads(line) for line in whole[40:]])
     if made is not None:

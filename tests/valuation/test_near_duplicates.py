@@ -14,6 +14,7 @@ import fairtrial
 from fairtrial.errors import UsageError
 from fairtrial.formats import knowledgepulse
 from fairtrial.records.reasoning import ReasoningTrace
+from fairtrial.valuation import near_duplicates
 from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
 from fairtrial.valuation.step_sketches import similarity, sketch
 from reasonings import WORDS, by_words, reasoning
@@ -123,6 +124,30 @@ def test_vectors_are_compared_with_all_earlier_originals(sizes: list[int]) -> No
         assert (duplicate.of if duplicate else "") == (f"kp:trace:{nearest}" if is_repeated else "")
         originals += [] if duplicate else [number]
     assert 300 < len(originals) < 700
+
+
+@pytest.mark.parametrize("size", [256, 100])
+def test_a_graph_finds_the_duplicates_of_many_vectors(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Nearly all of those that a search through all finds, and no others."""
+    pytest.importorskip("usearch", reason="the extra approximate is not installed")
+    monkeypatch.setattr(near_duplicates, "GRAPH_FROM", 150)
+    monkeypatch.setattr(near_duplicates, "_ROWS", 40)
+    rng = np.random.default_rng(3)
+    centres = rng.normal(size=(400, 48))
+    rows = centres[rng.integers(0, 400, 1200)] + 0.05 * rng.normal(size=(1200, 48))
+    vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    traces = [trace(number, [f"w{number}-{place}" for place in range(20)]) for number in range(1200)]
+    exact, approximate = (DuplicateFinder(DedupOptions(approximate=by_graph)) for by_graph in (False, True))
+    expected = exact.find(traces, vectors)
+    proposed = [
+        merge
+        for low in range(0, 1200, size)
+        for merge in approximate.find(traces[low : low + size], vectors[low : low + size])
+    ]
+    pairs = list(zip(proposed, expected, strict=True))
+    assert sum(duplicate is not None for duplicate in expected) > 500
+    assert sum((one and one.of) == (other and other.of) for one, other in pairs) >= 0.99 * len(pairs)
+    assert all(duplicate is None or duplicate.similarity >= 0.98 - 1e-6 for duplicate in proposed)
 
 
 @pytest.mark.parametrize("limits", [{"similarity": 0.0}, {"similarity": 1.5}, {"cosine": -1.0}])

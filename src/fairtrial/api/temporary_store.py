@@ -38,11 +38,10 @@ def temporary_store() -> Store:
 
 
 def _remove_abandoned(prefix: str) -> None:
-    """Remove the folders of stores whose process no longer holds their lock. The folders of other users stay.
-
-    Without file locks, nobody knows whether a folder is in use, and every folder stays.
-    """
+    """Remove the folders of stores whose process no longer holds their lock. The folders of other users stay."""
     for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-        with suppress(OSError), (folder / _LOCK).open("r+", encoding="utf-8") as lock:
-            if time.time() - folder.stat().st_mtime > _YOUNG and try_to_lock(lock):
+        with suppress(OSError):
+            with (folder / _LOCK).open("r+", encoding="utf-8") as lock:
+                is_abandoned = time.time() - folder.stat().st_mtime > _YOUNG and try_to_lock(lock)
+            if is_abandoned:
                 shutil.rmtree(folder)

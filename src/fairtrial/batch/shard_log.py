@@ -74,7 +74,7 @@ class ShardLog(Generic[Entry]):
                 code="cannot-resume",
             )
         self._file = self._path.open("ab")
-        if try_to_lock(self._file) is False:
+        if not try_to_lock(self._file):
             raise UsageError(f"{self._path.parent}: another process is writing this folder", code="busy")
         if exists:
             cut_to_whole_lines(self._path)

@@ -68,7 +68,7 @@ _DEDUP_OPTIONS = ("dedup", "dedup_similarity", "dedup_cosine")
 )
 @click.option("--index", type=FileToWrite(), help="The saved novelty index.")
 @click.option("--extend", is_flag=True, help="With --novelty corpus: add these traces to the index afterwards.")
-@click.option("--approximate", is_flag=True, help="With --novelty corpus: search a large index with a graph.")
+@click.option("--approximate", is_flag=True, help="Search a large index, or many vectors with --dedup, by graphs.")
 @click.option("--ttl", type=float, metavar="SECONDS", help="How long a trace in the index counts. Default: forever.")
 @click.option(
     "--embedder",

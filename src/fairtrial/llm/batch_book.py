@@ -62,7 +62,7 @@ class BatchBook:
     def __post_init__(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = self.path.with_name(f"{self.path.name}.lock").open("ab")
-        if try_to_lock(self._lock) is False:
+        if not try_to_lock(self._lock):
             self._lock.close()
             raise UsageError(f"{self.path}: another run waits for these batches", code="busy")
         self._database = sqlite3.connect(self.path, isolation_level=None)

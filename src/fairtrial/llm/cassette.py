@@ -60,7 +60,7 @@ class CassetteWriter:
     def __post_init__(self, recorded_keys: Iterable[str]) -> None:
         self._keys = set(recorded_keys)
         self._file = self.path.open("ab")
-        if try_to_lock(self._file) is False:
+        if not try_to_lock(self._file):
             self._file.close()
             raise UsageError(f"{self.path}: another run is recording this cassette; choose another file", code="busy")
         if not self._file.tell():

@@ -30,6 +30,7 @@ from fairtrial.valuation.whole_trace import embed_traces, trace_embedder, trace_
 
 if TYPE_CHECKING:
     from fairtrial.valuation.novelty import VectorCache
+    from fairtrial.valuation.segmented_index import SegmentedIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +86,14 @@ class ReasoningValue:
 
 
 @lru_cache(maxsize=4)
-def _index(path: str, changed_at: int) -> tuple[VectorCache, str]:  # noqa: ARG001  # a changed file is read again
+def _index(
+    path: str,
+    changed_at: int,  # noqa: ARG001  # a changed file is read again
+) -> tuple[VectorCache | SegmentedIndex, str]:
     from fairtrial.valuation.novelty import VectorCache
+    from fairtrial.valuation.novelty_index import open_saved
 
-    return VectorCache.load(path), VectorCache.read_embedder(path)
+    return open_saved(Path(path)), VectorCache.read_embedder(path)
 
 
 def _score(value: TraceValue) -> Score:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.record import Record
 from fairtrial.records.value_row import Duplicate
+from fairtrial.valuation.approximate_search import check_approximate, find_candidates, new_graph
 from fairtrial.valuation.step_sketches import Sketch, bands, rows_of_band, similarity, sketch
 
 if TYPE_CHECKING:
@@ -21,18 +23,29 @@ BLOCK = 256
 a product for each trace."""
 _ROWS = 8192
 """Remembered vectors in one product of matrices. More of them need more memory."""
+GRAPH_FROM = 100_000
+"""Vectors of the same tools from which on a graph is faster than a search through all."""
+_CANDIDATES = 8
+_EXPANSION = 64
+"""A duplicate is much nearer than all others, so that a small search finds it."""
 ROUNDING = 1e-6
 """Float32 products of equal vectors miss 1 by less than this."""
 
 
 class DedupOptions(Record, frozen=True):
-    """When a trace repeats another: the least share of common steps, and the least cosine of the vectors."""
+    """When a trace repeats another: the least share of common steps, and the least cosine of the vectors.
+
+    With `approximate`, a graph proposes the nearest of many vectors, so that a duplicate can be missed.
+    """
 
     similarity: float = 0.8
     cosine: float = 0.98
+    approximate: bool = False
 
     def check(self) -> None:
-        """Raise UsageError for a limit outside of 0 to 1."""
+        """Raise UsageError for a limit outside of 0 to 1, or for a graph without its library."""
+        if self.approximate:
+            check_approximate(None)
         for name, limit in ((spell("dedup_similarity"), self.similarity), (spell("dedup_cosine"), self.cosine)):
             if not 0.0 < limit <= 1.0:
                 raise UsageError(f"{name}: must be a number above 0, at most 1, got {limit!r}")
@@ -44,7 +57,7 @@ class DuplicateFinder:
     A duplicate is merged into the most similar of them directly. So a chain of small changes never merges two traces
     that differ much. Traces with different tools are never duplicates. Bands of MinHash signatures find the candidates
     by their steps, and the exact share of common shingles decides. Vectors are compared exactly, each with all, as
-    products of matrices.
+    products of matrices. On demand, a graph of many vectors proposes those that are compared.
     """
 
     def __init__(self, options: DedupOptions) -> None:
@@ -55,7 +68,7 @@ class DuplicateFinder:
         # Nearly all bands lead to one trace only. A list for each of them would double the memory.
         self._first_places: dict[int, int] = {}
         self._more_places: defaultdict[int, list[int]] = defaultdict(list)
-        self._vectors: dict[frozenset[str], _Vectors] = defaultdict(_Vectors)
+        self._vectors: dict[frozenset[str], _Vectors] = defaultdict(partial(_Vectors, options.approximate))
 
     def find(
         self, traces: Sequence[ReasoningTrace], vectors: NDArray[np.float32] | None = None
@@ -143,11 +156,13 @@ class _Nearest(NamedTuple):
 
 
 class _Vectors:
-    """Vectors with their places, in an array that grows by doubling."""
+    """Vectors with their places, in an array that grows by doubling. A graph of many of them is made on demand."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_approximate: bool) -> None:
         self._places: list[int] = []
         self._rows: Any = None
+        self._is_approximate = is_approximate
+        self._graph: Any = None
 
     def add(self, place: int, vector: NDArray[np.float32]) -> None:
         import numpy as np
@@ -164,6 +179,9 @@ class _Vectors:
         """Return for each of n vectors the nearest of the vectors from `start` on. Ties go to the earliest."""
         count = len(self._places)
         best = [_Nearest(-1, -1.0, count)] * len(vectors)
+        if self._is_approximate and not start:
+            self._grow_graph()
+            start = self._search_graph(vectors, best)
         for low in range(start, count, _ROWS):
             products = vectors @ self._rows[low : min(low + _ROWS, count)].T
             for number, row in enumerate(products.argmax(axis=1).tolist()):
@@ -171,3 +189,24 @@ class _Vectors:
                 if cosine > best[number].cosine:
                     best[number] = _Nearest(self._places[low + row], cosine, count)
         return best
+
+    def _grow_graph(self) -> None:
+        """Add the vectors that are not in the graph yet, if they are many. One core adds them in a fixed order."""
+        import numpy as np
+
+        first, count = len(self._graph or ()), len(self._places)
+        if count >= GRAPH_FROM and count - first >= _ROWS:
+            if self._graph is None:
+                self._graph = new_graph(self._rows.shape[1], expansion=_EXPANSION)
+            self._graph.add(np.arange(first, count), self._rows[first:count], threads=1)
+
+    def _search_graph(self, vectors: NDArray[np.float32], best: list[_Nearest]) -> int:
+        """Offer for each vector the nearest of those that the graph proposes. Return how many are in the graph."""
+        if self._graph is None:
+            return 0
+        for number, rows in enumerate(find_candidates(self._graph, vectors, _CANDIDATES)):
+            rows.sort()
+            products = self._rows[rows] @ vectors[number]
+            row = int(products.argmax())
+            best[number] = _Nearest(self._places[rows[row]], float(products[row]), best[number].compared)
+        return len(self._graph)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fairtrial.errors import UsageError
 from fairtrial.records.value_row import Nearest
@@ -41,6 +41,14 @@ def leave_one_out(ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
     return best.as_nearest(ids)
 
 
+class Ids(Protocol):
+    """The id of each vector, by its place."""
+
+    def __getitem__(self, place: int, /) -> str:
+        """Return the id of a vector."""
+        ...
+
+
 class BestRows:
     """The largest cosine of each row so far, with its place."""
 
@@ -53,16 +61,19 @@ class BestRows:
         rows = slice(low, low + len(products))
         columns = products.argmax(axis=1)
         cosines = products[np.arange(len(products)), columns]
-        # The largest of numbers among which one is none is none. It would hide all vectors of the block.
-        if np.isnan(cosines).any():
-            raise UsageError(
-                "the index holds vectors that are not numbers: it is damaged; delete it, and build it again"
-            )
+        check_numbers(cosines)
         better = cosines > self.cosines[rows]
         self.cosines[rows][better] = cosines[better]
         self.places[rows][better] = columns[better] + start
 
-    def as_nearest(self, ids: Sequence[str]) -> list[Nearest | None]:
+    def offer_places(self, row: int, products: Floats, places: NDArray[np.int64]) -> None:
+        """Update a row, if one of its products with the vectors at some places is larger."""
+        column = int(products.argmax())
+        check_numbers(products[column])
+        if products[column] > self.cosines[row]:
+            self.cosines[row], self.places[row] = products[column], places[column]
+
+    def as_nearest(self, ids: Ids) -> list[Nearest | None]:
         """Return the nearest vector of each row, or None for a row without products."""
         return [
             None if cosine == -np.inf else Nearest(id=ids[place], cosine=min(1.0, max(-1.0, cosine)))
@@ -81,3 +92,9 @@ def unit_rows(vectors: Any, shape: tuple[int, int]) -> Floats:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     unit: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
     return unit
+
+
+def check_numbers(numbers: Floats) -> None:
+    """Raise UsageError if a number is none. The largest of numbers among which one is none is none."""
+    if not np.isfinite(numbers).all() and np.isnan(numbers).any():
+        raise UsageError("the index holds vectors that are not numbers: it is damaged; delete it, and build it again")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,7 +19,9 @@ from fairtrial.errors import ConfigError, FormatError, UsageError, lacks_extra
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.array_file import read_arrays
-from fairtrial.valuation.nearest_rows import BLOCK, BestRows, unit_rows
+from fairtrial.valuation.nearest_rows import BLOCK, BestRows, check_numbers, unit_rows
+from fairtrial.valuation.segment_file import Rows
+from fairtrial.valuation.segmented_index import SegmentedIndex, check_embedder, is_segmented, read_head
 from fairtrial.valuation.whole_files import whole_file
 
 with suppress(ImportError):  # without the extra `embed` the name VectorCache can still be imported
@@ -32,18 +34,8 @@ if TYPE_CHECKING:
 
 CAPACITY = 1000
 DIMENSIONS = 384
-CANDIDATES = 32
-"""Enough that the ten nearest are among them, although a graph compares rounded vectors."""
 _VERSION = 1
 _SAMPLE = 100
-
-
-class CandidateSearch(Protocol):
-    """Finds vectors of a cache that are probably the nearest, for example with a graph."""
-
-    def candidates(self, vectors: Floats, count: int) -> Sequence[NDArray[np.int64]]:
-        """Return the places of at most `count` cached vectors for each of n vectors, in any order."""
-        ...
 
 
 class VectorCache:
@@ -104,6 +96,13 @@ class VectorCache:
         view.flags.writeable = False
         return view
 
+    def rows(self, low: int, high: int) -> Rows:
+        """Return the vectors from `low` to `high` with everything that is known of them."""
+        times = np.array(self._times[low:high], dtype=np.float64)
+        vectors = self.vectors[low:high]
+        check_numbers(vectors)
+        return Rows(self._ids[low:high], self._digests[low:high], times, vectors)
+
     def nearest(self, vector: Any) -> Nearest | None:
         """Return the cached vector with the largest cosine to `vector`, or None if the cache is empty."""
         return self.search([vector])[0]
@@ -144,21 +143,17 @@ class VectorCache:
         *,
         ids: Sequence[str] | None = None,
         digests: Sequence[str] | None = None,
-        among: CandidateSearch | None = None,
     ) -> list[Nearest | None]:
         """Return the nearest cached vector for each of n vectors. No vector is added, so the order does not matter.
 
         With `ids` and `digests`, a trace does not find itself: a cached vector with its id and its digest. A cached
-        vector without a digest counts as the same trace if it has its id. With `among`, only its candidates are
-        compared, so that the nearest vector can be missed. The cosines stay exact.
+        vector without a digest counts as the same trace if it has its id.
         """
         unit = self._unit(vectors, len(vectors))
         self._expire()
         best = BestRows(len(unit))
         cached = self.vectors
         own = self._find_places(ids, digests)
-        if among is not None:
-            return self._search_candidates(unit, own, among)
         for low in range(0, len(unit), BLOCK):
             block = unit[low : low + BLOCK]
             for start in range(0, len(cached), 16 * BLOCK):
@@ -168,21 +163,6 @@ class VectorCache:
                         if start <= place < start + products.shape[1]:
                             products[row, place - start] = -np.inf
                 best.offer(low, products, start)
-        return best.as_nearest(self._ids)
-
-    def _search_candidates(
-        self, unit: Floats, own: dict[int, list[int]], among: CandidateSearch
-    ) -> list[Nearest | None]:
-        best = BestRows(len(unit))
-        count = min(len(self), CANDIDATES + max(map(len, own.values()), default=0))
-        for row, found in enumerate(among.candidates(unit, count) if count else ()):
-            places = np.setdiff1d(
-                found, own.get(row, ())
-            )  # sorted, so that the earliest of equal vectors is the nearest
-            if len(places):
-                products = unit[row] @ self.vectors[places].T
-                best.offer(row, products[None, :], 0)
-                best.places[row] = places[best.places[row]]
         return best.as_nearest(self._ids)
 
     def _find_places(self, ids: Sequence[str] | None, digests: Sequence[str] | None) -> dict[int, list[int]]:
@@ -290,19 +270,32 @@ class VectorCache:
     def load(cls, path: str | Path, *, embedder: str = "", clock: Callable[[], float] = time.time) -> VectorCache:
         """Return the cache in a file. Raises FormatError if there is none, and UsageError if the embedder differs."""
         place = str(path)
+        if is_segmented(Path(path)):
+            return cls._load_segments(SegmentedIndex(Path(path), embedder=embedder, clock=clock))
         try:
             cache, origin = cls._load(path, clock)
         except FileNotFoundError as error:
             raise UsageError(f"{place}: there is no such index", code="no-such-store") from error
         except Exception as error:  # of zipfile, zlib, numpy or msgspec, because a damaged file can say anything
             raise FormatError(place, [f"not a novelty index, or a damaged one: {error}"]) from error
-        if embedder and origin and origin != embedder:
-            raise UsageError(f"{place}: its vectors are by the embedder {origin!r}, not by {embedder!r}")
+        check_embedder(Path(path), origin, embedder)
+        return cache
+
+    @classmethod
+    def _load_segments(cls, index: SegmentedIndex) -> VectorCache:
+        cache = cls(None, index.head.dimensions, ttl=index.ttl)
+        times: list[float] = []
+        for rows in index.iter_rows():
+            cache._append(rows.ids, rows.vectors, rows.digests)
+            times += rows.times.tolist()
+        cache._times = times
         return cache
 
     @staticmethod
     def read_embedder(path: str | Path) -> str:
         """Return the name of the embedder of a saved cache, or an empty string if the file does not name it."""
+        if is_segmented(Path(path)):
+            return read_head(Path(path)).embedder
         try:
             return bytes(read_arrays(Path(path))["embedder"].tobytes()).decode()
         except Exception as error:  # as above

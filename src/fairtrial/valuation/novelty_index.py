@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from fairtrial.errors import UsageError, nearest, spell
 from fairtrial.records.value_row import Nearest
-from fairtrial.system.file_lock import try_to_lock
-from fairtrial.valuation.approximate_search import NeighbourGraph, check_approximate
+from fairtrial.valuation.approximate_search import check_approximate
+from fairtrial.valuation.index_changes import Addition, extend_index, give_segments
+from fairtrial.valuation.segmented_index import SegmentedIndex, is_segmented
 from fairtrial.valuation.whole_files import remove_old_parts
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ def check_mode(mode: str, *, index: object, embedded: bool, approximate: bool = 
     """Raise UsageError for a novelty mode that is unknown, or that lacks its index or its embedder."""
     if approximate and mode != "corpus":
         raise UsageError(
-            f"{spell('approximate')} needs {spell('novelty')} corpus: only a saved index is searched with a graph",
+            f"{spell('approximate')} needs {spell('novelty')} corpus or {spell('dedup')}: "
+            "only a saved index, or the vectors of duplicates, are searched with a graph",
             code="missing-option",
         )
     if approximate:
@@ -57,25 +60,6 @@ def check_mode(mode: str, *, index: object, embedded: bool, approximate: bool = 
         )
 
 
-@contextmanager
-def write_lock(path: Path | None) -> Iterator[None]:
-    """Keep other processes from writing an index during the block. Raises UsageError if another process writes it.
-
-    An index is read, extended and written as a whole, so that of two writers at once the first would be lost.
-    """
-    if path is None:
-        yield
-        return
-    lock = path.with_name(f"{path.name}.lock")
-    with lock.open("ab") as file:
-        if try_to_lock(file) is False:
-            raise UsageError(
-                f"{spell('index')}: {path}: another process is writing it; wait for its end, or use another file",
-                code="busy",
-            )
-        yield
-
-
 def open_index(
     mode: str,
     path: Path | None,
@@ -90,18 +74,35 @@ def open_index(
 
     A corpus without a file is made from the traces themselves. Each of them then has the unknown novelty 0.5.
     """
-    from fairtrial.valuation.novelty import VectorCache
-
-    exists = path is not None and path.exists()
     if path is not None:
         remove_old_parts(path)
-    if path is not None and exists:
-        cache = VectorCache.load(path, embedder=embedder)
-        cache.ttl = ttl or cache.ttl
-    if mode == "corpus" and path is not None:
-        graph = NeighbourGraph(path, cache) if approximate and cache else None
-        return _CorpusIndex(cache, path, embedder, extend=extend or not exists, ttl=ttl, graph=graph)
+    if path is not None and mode == "corpus":
+        extend = extend or not path.exists()
+        return _CorpusIndex(path, embedder, extend=extend, ttl=ttl, approximate=approximate)
+    if path is not None and is_segmented(path):
+        return _LongSequence(path, embedder, ttl=ttl)
     return _SequenceIndex(cache, path, embedder, ttl=ttl)
+
+
+def open_saved(path: Path, *, embedder: str = "", approximate: bool = False) -> VectorCache | SegmentedIndex:
+    """Return a saved index for searches. A graph is for segments, so that an index of one file then gets segments."""
+    from fairtrial.valuation.novelty import VectorCache
+
+    if not is_segmented(path):
+        cache = VectorCache.load(path, embedder=embedder)
+        if not approximate:
+            return cache
+        check_approximate(cache.ttl)
+        give_segments(path, embedder=embedder)
+    index = SegmentedIndex(path, embedder=embedder, clock=time.time)
+    if approximate:
+        check_approximate(index.ttl)
+    return index
+
+
+def is_locked_long(mode: str, path: Path | None) -> bool:
+    """Whether a valuation holds the lock of its index from its begin, because it writes the index as a whole."""
+    return mode == "sequence" and path is not None and not is_segmented(path)
 
 
 def remembered_traces(mode: str, index: Path | None, *, embedded: bool, extend: bool) -> int | None:
@@ -113,14 +114,31 @@ def remembered_traces(mode: str, index: Path | None, *, embedded: bool, extend: 
     exists = index is not None and index.exists()
     if mode == "corpus":
         return None if extend or not exists else 0
-    return VectorCache.load(index).capacity if index is not None and exists else CAPACITY
+    if index is None or not exists:
+        return CAPACITY
+    return None if is_segmented(index) else VectorCache.load(index).capacity
+
+
+def last_ids(path: Path, count: int) -> tuple[str, ...]:
+    """Return the ids of the last traces of an index."""
+    from fairtrial.valuation.novelty import VectorCache
+
+    if is_segmented(path):
+        return SegmentedIndex(path, clock=time.time).last_ids(count)
+    ids = VectorCache.load(path).ids
+    return ids[len(ids) - count :] if count <= len(ids) else ids
 
 
 class _SequenceIndex:
     """Compares each trace with the traces before it."""
 
     def __init__(self, cache: VectorCache | None, path: Path | None, embedder: str, *, ttl: float | None) -> None:
+        from fairtrial.valuation.novelty import VectorCache
+
         self._cache, self._path, self._embedder, self._ttl = cache, path, embedder, ttl
+        if path is not None and path.exists():
+            self._cache = VectorCache.load(path, embedder=embedder)
+            self._cache.ttl = ttl or self._cache.ttl
 
     def nearest(self, ids: Sequence[str], vectors: Any, digests: Sequence[str]) -> list[Nearest | None]:
         if self._cache is None:
@@ -135,40 +153,58 @@ class _SequenceIndex:
             self._cache.save(self._path, embedder=self._embedder)
 
 
+class _LongSequence:
+    """Compares each trace with the traces before it, and with all of an index with segments."""
+
+    def __init__(self, path: Path, embedder: str, *, ttl: float | None) -> None:
+        self._index = SegmentedIndex(path, embedder=embedder, clock=time.time)
+        self._index.ttl = ttl or self._index.ttl
+        self._embedder = embedder
+        self._new: VectorCache | None = None
+        self._additions: list[Addition] = []
+
+    def nearest(self, ids: Sequence[str], vectors: Any, digests: Sequence[str]) -> list[Nearest | None]:
+        from fairtrial.valuation.novelty import VectorCache
+
+        if self._new is None:
+            self._new = VectorCache(None, vectors.shape[1], ttl=self._index.ttl)
+        self._additions.append(Addition(ids, vectors, digests))
+        pairs = zip(self._index.search(vectors), self._new.sequence(ids, vectors, digests), strict=True)
+        return [new if saved is None or (new and new.cosine > saved.cosine) else saved for saved, new in pairs]
+
+    def save(self) -> None:
+        if self._additions:
+            extend_index(
+                self._index.path, self._additions, embedder=self._embedder, ttl=self._index.ttl, replaces=False
+            )
+
+
 class _CorpusIndex:
     """Compares each trace with the saved index alone, and never with itself.
 
     An index that is extended changes only after the last trace. A trace replaces the trace with its id.
     """
 
-    def __init__(
-        self,
-        cache: VectorCache | None,
-        path: Path,
-        embedder: str,
-        *,
-        extend: bool,
-        ttl: float | None,
-        graph: NeighbourGraph | None,
-    ) -> None:
-        self._graph = graph
-        self._cache, self._path, self._embedder, self._ttl = cache, path, embedder, ttl
-        self._additions: list[tuple[Sequence[str], Any, Sequence[str]]] | None = [] if extend else None
+    def __init__(self, path: Path, embedder: str, *, extend: bool, ttl: float | None, approximate: bool) -> None:
+        self._path, self._embedder, self._ttl = path, embedder, ttl
+        self._search: Any = None
+        if path.exists():
+            saved = open_saved(path, embedder=embedder, approximate=approximate)
+            saved.ttl = ttl or saved.ttl
+            if isinstance(saved, SegmentedIndex):
+                self._search = partial(saved.search, approximate=approximate)
+            else:
+                self._search = saved.search
+        self._additions: list[Addition] | None = [] if extend else None
 
     def nearest(self, ids: Sequence[str], vectors: Any, digests: Sequence[str]) -> list[Nearest | None]:
         if self._additions is not None:
-            self._additions.append((ids, vectors, digests))
-        if self._cache is None:
+            self._additions.append(Addition(ids, vectors, digests))
+        if self._search is None:
             return [None] * len(ids)
-        return self._cache.search(vectors, ids=ids, digests=digests, among=self._graph)
+        nearest: list[Nearest | None] = self._search(vectors, ids=ids, digests=digests)
+        return nearest
 
     def save(self) -> None:
-        from fairtrial.valuation.novelty import VectorCache
-
         if self._additions:
-            dimensions = self._additions[0][1].shape[1]
-            extended = self._cache or VectorCache(dimensions=dimensions, ttl=self._ttl)
-            extended.capacity = None
-            for ids, vectors, digests in self._additions:
-                extended.replace(ids, vectors, digests)
-            extended.save(self._path, embedder=self._embedder)
+            extend_index(self._path, self._additions, embedder=self._embedder, ttl=self._ttl)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings as python_warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -16,10 +17,10 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import Trace
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation import embed as embedding
-from fairtrial.valuation.approximate_search import NeighbourGraph
 from fairtrial.valuation.dimensions import find_weights
 from fairtrial.valuation.from_trace import from_trace
-from fairtrial.valuation.novelty_index import check_mode, open_index, write_lock
+from fairtrial.valuation.novelty_index import check_mode, is_locked_long, open_index
+from fairtrial.valuation.segmented_index import write_lock
 from fairtrial.valuation.trace_value import ScoringContext, TraceValue, add_novelty, content_digest, score_structure
 from fairtrial.valuation.weights import HOW_TO_INSTALL
 from fairtrial.valuation.whole_trace import NoveltyOf, TraceEmbedder, choose_part, embed_traces, trace_limits
@@ -146,14 +147,16 @@ def _nearest(
     if context.mode == "leave-one-out":
         return leave_one_out(ids, vectors)
     if context.mode == "corpus":
-        saved = VectorCache.load(str(index), embedder=context.embedder)
-        graph = NeighbourGraph(Path(str(index)), saved) if approximate else None
-        return saved.search(vectors, ids=ids, digests=digests, among=graph)
+        path = Path(str(index))
+        if not path.exists():
+            raise UsageError(f"{path}: there is no such index")
+        corpus = open_index("corpus", path, embedder=context.embedder, approximate=approximate)
+        return corpus.nearest(ids, vectors, digests)
     if index is None:
         if cache is None:
             cache = _shared.setdefault(context.embedder, VectorCache(dimensions=vectors.shape[1]))
         return cache.sequence(ids, vectors, digests)
-    with write_lock(Path(index)):
+    with write_lock(Path(index)) if is_locked_long("sequence", Path(index)) else nullcontext():
         sequence = open_index("sequence", Path(index), embedder=context.embedder, cache=cache)
         nearest = sequence.nearest(ids, vectors, digests)
         sequence.save()

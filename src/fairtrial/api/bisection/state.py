@@ -74,6 +74,6 @@ def open_state(top: Path, question: tuple[str, ...]) -> Iterator[SearchState]:
     if not ignored.exists():
         ignored.write_text("*\n", encoding="utf-8")
     with (folder / "lock").open("w") as lock:
-        if try_to_lock(lock) is False:
+        if not try_to_lock(lock):
             raise UsageError(f"another process searches for the same commit in {folder}", code="busy")
         yield SearchState(folder)

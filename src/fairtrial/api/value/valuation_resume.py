@@ -18,7 +18,7 @@ from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.value_row import RedactionRow, ValueRow
 from fairtrial.valuation.chunk import parse_document, redact_document
 from fairtrial.valuation.dimensions import UNKNOWN_NOVELTY, find_weights, structure, total
-from fairtrial.valuation.novelty_index import remembered_traces
+from fairtrial.valuation.novelty_index import last_ids, remembered_traces
 from fairtrial.valuation.trace_value import ScoringContext
 
 _ROUNDING = 1e-9
@@ -87,10 +87,8 @@ def redact_finished(valuation: Valuation, rows: FinishedRows) -> Iterator[Redact
 
 def _is_saved(rows: FinishedRows, index: Path | None) -> bool:
     """Whether the remembered traces are the last traces of the index."""
-    from fairtrial.valuation.novelty import VectorCache
-
-    saved = VectorCache.load(index).ids if index is not None and index.exists() else ()
-    return saved[len(saved) - len(rows.remembered) :] == tuple(trace_id for _, trace_id in rows.remembered)
+    saved = last_ids(index, len(rows.remembered)) if index is not None and index.exists() else ()
+    return saved == tuple(trace_id for _, trace_id in rows.remembered)
 
 
 def _decode_row(line: bytes) -> ValueRow | None:

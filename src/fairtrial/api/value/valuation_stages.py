@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -23,7 +24,8 @@ from fairtrial.valuation.chunk import (
 )
 from fairtrial.valuation.embed import Reservations
 from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
-from fairtrial.valuation.novelty_index import NoveltyIndex, open_index, write_lock
+from fairtrial.valuation.novelty_index import NoveltyIndex, is_locked_long, open_index
+from fairtrial.valuation.segmented_index import write_lock
 from fairtrial.valuation.trace_value import ScoringContext
 from fairtrial.valuation.whole_trace import TraceEmbedder
 
@@ -81,7 +83,7 @@ class Valuation:
             yield from self._run_once(self.embed, finder)
 
     def _run_once(self, embed: TraceEmbedder, finder: DuplicateFinder | None) -> Iterator[ValuedChunk]:
-        with write_lock(self.index if self._writes_index() else None):
+        with write_lock(self.index) if self.index and is_locked_long(self.context.mode, self.index) else nullcontext():
             index = open_index(
                 self.context.mode,
                 self.index,
@@ -92,9 +94,6 @@ class Valuation:
             )
             yield from self._run_with(index, embed, finder)
             index.save()
-
-    def _writes_index(self) -> bool:
-        return self.context.mode == "sequence" or self.extend or (self.index is not None and not self.index.exists())
 
     def _run_with(
         self, index: NoveltyIndex, embed: TraceEmbedder, finder: DuplicateFinder | None

@@ -81,7 +81,7 @@ class ValueOptions:
             return None
         if find_spec("numpy") is None:
             raise UsageError(lacks_extra(spell("dedup"), "select"), code="missing-package")
-        options = DedupOptions(**given)
+        options = DedupOptions(**given, approximate=self.approximate)
         options.check()
         return options
 
@@ -262,7 +262,8 @@ def plan_value(
     else:
         embed = embedding.embedder(options.embedder)
     traces_embedder = choose_part(embed, options.novelty_of)
-    check_mode(options.novelty, index=options.index, embedded=embed is not None, approximate=options.approximate)
+    is_searched_by_graph = options.approximate and (options.novelty == "corpus" or dedup is None)
+    check_mode(options.novelty, index=options.index, embedded=embed is not None, approximate=is_searched_by_graph)
     if options.novelty == "corpus" and options.index is not None and not options.index.exists():
         notes.append(f"{options.index}: made from these traces; there is nothing to search yet, so novelty is 0.5")
     if options.index is not None and not options.index.absolute().parent.is_dir():
