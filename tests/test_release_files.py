@@ -18,12 +18,21 @@ from commands import fairtrial
 
 ROOT = Path(__file__).parent.parent
 NOTES = runpy.run_path(str(ROOT / ".ci" / "release.py"))["notes"]
-CHANGELOG = (
-    "# Changelog\n\n## 0.3.0 (unreleased)\n\nNext.\n\n"
-    "## 0.2.0 (2026-12-01)\n\nUsers can\nlook.\n\n## 0.1.0\n\nOld.\n"
-)
-    "# Changelog\n\n## 0.3.0 (unreleased)\n\nNext.\n\n## 0.2.0 (2026-12-01)\n\nUsers can\nlook.\n\n## 0.1.0\n\nOld.\n"
-)
+CHANGELOG = """# Changelog
+
+## 0.3.0 (unreleased)
+
+Next.
+
+## 0.2.0 (2026-12-01)
+
+Users can
+look.
+
+## 0.1.0
+
+Old.
+"""
 SCHEMAS = {
     "action.yml": "github-actions",
     ".github/dependabot.yml": "dependabot",
