@@ -19,6 +19,8 @@ _CLICK_CODES = (
 )
 """The codes of what click refuses, from narrow to wide."""
 _UNKNOWN_COMMAND = "No such command"
+_NEEDS = "needs "
+_NO_VALUE = "requires an argument."
 _NO_FILE = "does not exist."
 _FILE_SYSTEM = "file-system"
 _INSTALLATION = ("pip install", "_API_KEY")
@@ -37,6 +39,8 @@ def describe_usage(error: click.ClickException) -> tuple[str, str]:
     message = error.format_message()
     if message.startswith(_UNKNOWN_COMMAND):
         return message, "unknown-name"
+    if message.startswith(_NEEDS) or message.endswith(_NO_VALUE):
+        return message, "missing-option"
     if isinstance(error, click.BadParameter) and message.endswith(_NO_FILE):
         return message, "no-such-file"
     return message, next((code for kind, code in _CLICK_CODES if isinstance(error, kind)), "unusable-input")

@@ -112,7 +112,7 @@ def criteria_in(
     with no_such_path(path):
         is_file = exists(path) and path.is_file()
     if not is_file:
-        raise ConfigError(f"{path}: no such configuration file")
+        raise ConfigError(f"{path}: no such configuration file", code="no-such-file")
     try:
         loaded, digest = read_part(path, lenient=lenient)
     except FormatError as error:

@@ -287,5 +287,6 @@ QUESTIONS: tuple[tuple[str, str, str], ...] = (
 def find_entry(name: str) -> CatalogEntry:
     """Return a criterion by name; raises ConfigError, with the nearest name, if there is none."""
     if name not in CATALOG:
-        raise ConfigError(f"{name!r} is not a criterion{nearest(name, CATALOG) or '; `fairtrial criteria` lists them'}")
+        near = nearest(name, CATALOG) or "; `fairtrial criteria` lists them"
+        raise ConfigError(f"{name!r} is not a criterion{near}", code="unknown-name")
     return CATALOG[name]
