@@ -34,6 +34,16 @@ def test_files_say_what_they_are() -> None:
     assert done.code == 0
 
 
+def test_a_warning_stands_at_its_own_file() -> None:
+    """A folder has many files, and the first of them is not at fault."""
+    Path("chats").mkdir()
+    asked, said = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "Yes."}
+    write("chats/a.json", [asked, said])
+    write("chats/b.json", [asked, {**said, "zzz": "a text of more than four words"}])
+    lines = fairtrial("check", "chats").out.splitlines()
+    assert [line[:15].strip() for line in lines] == ["✓ chats/a.json:", "✓ chats/b.json:", "warning: /1"]
+
+
 def test_every_problem_is_listed() -> None:
     """A file with problems gets them all, each with its place, and the exit code is 2; the others are still told of."""
     write("a.evalset.json", {"eval_set_id": "a", "eval_cases": [{"conversation": 5}, {"eval_id": 3}]})

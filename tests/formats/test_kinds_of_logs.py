@@ -144,6 +144,30 @@ def test_events_of_the_sdk_of_openhands() -> None:
         load(sdk({"kind": "TeleportEvent", "source": "agent"}), "log.json")
 
 
+@pytest.mark.parametrize(
+    "events",
+    [
+        [
+            {"id": 0, "source": "user", "action": "message", "args": {"content": ASKED["content"]}, "message": "m"},
+            {"id": 1, "source": "agent", "action": "finish", "args": {"final_thought": REPLIED["content"]}},
+        ],
+        sdk(
+            {
+                "kind": "ActionEvent",
+                "source": "agent",
+                "tool_name": "finish",
+                "tool_call_id": "c9",
+                "action": {"kind": "FinishAction", "message": REPLIED["content"]},
+            }
+        ),
+    ],
+    ids=["history", "SDK"],
+)
+def test_the_finishing_action_of_openhands_is_the_reply(events: list[dict[str, Any]]) -> None:
+    """It ends the work, and no tool was called."""
+    assert contents([only(events)]) == [(ASKED["content"], [], REPLIED["content"])]
+
+
 def autogen(kind: str, **fields: Any) -> dict[str, Any]:
     """Return a message of AutoGen."""
     return {"source": "shop", "type": kind, **fields}

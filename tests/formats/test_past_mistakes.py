@@ -89,8 +89,25 @@ MISTAKES = {
     "a case had an empty id": ("formats/test_lost_keys.py::test_the_id_of_a_case_is_not_empty",),
     "pointers of Git LFS and pages of HTML were broken JSON": ("formats/test_stand_ins.py::test_a_stand_in_is_named",),
     "a foreign file resembled a session": ("formats/test_stand_ins.py::test_a_format_of_others_is_named",),
-    "a completing call of Cline was no reply": (
+    "calls that a list of texts cannot show were missing": (
+        "metrics/test_trajectory.py::test_unknown_steps_do_not_prove_that_a_call_is_missing",
+        "formats/test_logged_answers.py::test_texts_before_a_reply_say_nothing_of_calls",
+    ),
+    "a request for each trace of Langfuse": (
+        "platforms/test_pulling.py::test_all_pages_of_observations_are_read",
+        "platforms/test_pulling.py::test_an_interrupted_pull_of_langfuse_goes_on_with_the_next_page",
+    ),
+    "a run of LangSmith without its end was called hidden": (
+        "formats/test_platform_traces.py::test_hidden_contents_of_langsmith_are_withheld",
+    ),
+    "a completing call of Cline or OpenHands was no reply": (
         "formats/test_kinds_of_logs.py::test_the_completing_call_of_cline_is_the_reply",
+        "formats/test_kinds_of_logs.py::test_the_finishing_action_of_openhands_is_the_reply",
+    ),
+    "warnings of a folder stood at its first file": ("cli/test_cli_check.py::test_a_warning_stands_at_its_own_file",),
+    "a file that was packed to a few bytes filled the memory": (
+        "formats/test_packed_bounds.py::test_a_packed_line_is_refused_before_it_is_whole",
+        "formats/test_packed_bounds.py::test_names_of_files_do_not_stay_in_memory",
     ),
     "an unknown part of a span left its text scored": (
         "formats/test_unread_contents.py::test_a_reply_behind_an_unknown_part_is_withheld",

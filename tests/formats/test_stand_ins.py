@@ -37,6 +37,7 @@ def test_a_stand_in_is_named(content: bytes, problem: str) -> None:
     ("document", "words"),
     [
         ({"gen_ai.operation.name": "chat", "input.value": "hi"}, "spans without their ids"),
+        ({"name": "chat", "attributes": {"gen_ai.operation.name": "chat"}}, "spans without their ids"),
         ({"sessionId": "s", "type": "user", "message": {"role": "user"}, "uuid": "u"}, "a session of Claude Code"),
         (COMPLETION, "stored completions"),
         (PAGE | {"data": [COMPLETION]}, "stored completions"),

@@ -71,7 +71,8 @@ def decode_text(text: str) -> Any:
         value = _DECODER.decode(text)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    if text.count("{") + text.count("[") > MOST_DEPTH and is_too_deep(value):
+    is_long = len(text) > 2 * MOST_DEPTH  # a shorter text cannot be nested so deeply
+    if is_long and text.count("{") + text.count("[") > MOST_DEPTH and is_too_deep(value):
         raise ValueError(_TOO_DEEP)
     return value
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -265,7 +264,7 @@ def steps_in(
     calls = reading.array(message, "tool_calls", at) if "tool_calls" in message else []
     if message.get("function_call"):
         calls = [*calls, {"function": message["function_call"]}]
-    transcript, sound = _read_speech(message.get("audio"))
+    transcript, sound = _read_speech(message["audio"]) if "audio" in message else ("", ())
     text, media = text or transcript, (*read_media(content), *sound)
     is_thought = bool(steps) and content is None
     if text or media or not (calls or is_thought):
@@ -325,8 +324,10 @@ def _object(raw: Any) -> Any:
     if raw is None or raw == "":
         return {}
     if isinstance(raw, str):
-        with suppress(ValueError):
+        try:
             return decode_text(raw)
+        except ValueError:
+            return raw
     return raw
 
 

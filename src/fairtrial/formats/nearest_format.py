@@ -64,9 +64,9 @@ _FORMATS = (
 )
 _CRITERIA = "criteria"
 _FOREIGN = (
-    ("spans without their ids: its keys are attributes of a span", ("gen_ai.operation.name",)),
-    ("spans without their ids: its keys are attributes of a span", ("gen_ai.input.messages",)),
-    ("spans without their ids: its keys are attributes of a span", ("openinference.span.kind",)),
+    ("spans without their ids: it holds attributes of a span", ("gen_ai.operation.name",)),
+    ("spans without their ids: it holds attributes of a span", ("gen_ai.input.messages",)),
+    ("spans without their ids: it holds attributes of a span", ("openinference.span.kind",)),
     ("a session of Claude Code whose lines have no 'parentUuid', which says their order", ("sessionId", "message")),
 )
 """Formats that are not read, what to do with them, and the keys that show them."""
@@ -143,7 +143,9 @@ def _is_stored_completion(item: dict[str, Any]) -> bool:
 def _unknown_format(document: Any) -> str:
     item = document[0] if isinstance(document, list) and document else document
     if isinstance(item, dict):
-        name = next((name for name, keys in _FOREIGN if all(key in item for key in keys)), "")
+        inner = item.get("attributes")
+        found = {*item, *(inner if isinstance(inner, dict) else ())}
+        name = next((name for name, keys in _FOREIGN if found.issuperset(keys)), "")
         name = name or (_APART if _is_stored_completion(item) else "")
         if name:
             return f"is not in a format that is read here; it resembles {name}; got {described(document)}"

@@ -62,7 +62,7 @@ def assemble(entries: Iterable[Entry], instructions: str, declarations: tuple[di
     """
     entries = list(entries)
     texts = [instructions] if instructions else []
-    texts += [entry.text for entry in entries if isinstance(entry, Instruction)]
+    texts += [entry.text for entry in entries if type(entry) is Instruction]
     names: dict[str, str] = {}
     before, *turns = split_turns(entries)
     opening: tuple[Message, ...] = ()

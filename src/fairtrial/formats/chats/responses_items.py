@@ -80,8 +80,8 @@ def _message(item: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entr
     if type(content) is str:
         texts.append(content)
     for i, part in enumerate(() if texts else reading.array(item, "content", at)):
-        kind = text_at(part, "type") if isinstance(part, dict) else ""
-        if kind in _TEXTS:
+        kind = part.get("type") if type(part) is dict else ""
+        if type(kind) is str and kind in _TEXTS:
             texts.append(text_at(part, _TEXTS[kind]))
         elif kind in _MEDIA:
             media.append(_medium(part))

@@ -59,8 +59,10 @@ _FORMS_INSIDE, _FORMS_BY_START = _by_start(FORMS)
 def find_signs(text: str) -> list[str]:
     """Return the beginnings of long words with a form's literal, in lower case. The patterns are far slower."""
     places = list(_long_words(text))
+    if not places:
+        return []
     words = [text[start:end] for start, end in places]
-    literals = {form.literal for form in _possible_forms(" ".join(words))} if words else ()
+    literals = {form.literal for form in _possible_forms(" ".join(words))}
     signs = [word[:_SIGN_LENGTH].lower() for literal in literals for word in words if literal in word]
     for place in places:
         signs += [text[start:end][:_SIGN_LENGTH].lower() for start, end, _ in named_keys.find_beside(text, *place)]

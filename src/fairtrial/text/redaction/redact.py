@@ -264,7 +264,9 @@ def _signs_of_pairs(text: str, lowered: str) -> set[str]:
     marks = secret_names.find_marks(lowered)
     signs = secret_names.find_signs(lowered, marks) | secret_commands.find_flags(text)
     signs |= secret_sentences.find_names(text, lowered, marks)
-    return signs | {lowered[start:end][:_LONGEST_SIGN] for start, end, _ in _find_apart(text, lowered, marks)}
+    for start, end, _ in _find_apart(text, lowered, marks):
+        signs.add(lowered[start:end][:_LONGEST_SIGN])
+    return signs
 
 
 def _signs_of_connections(text: str, lowered: str) -> list[str]:

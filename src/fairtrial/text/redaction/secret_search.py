@@ -39,6 +39,9 @@ class Finder(NamedTuple):
 
 def find_literals(*literals: str) -> Callable[[str, str], list[str]]:
     """Return a function that returns those of some literals that a text contains, in lower case."""
+    if len(literals) == 1:
+        (literal,) = literals
+        return lambda text, _: [literal.lower()] if literal in text else []
     return lambda text, _: [literal.lower() for literal in literals if literal in text]
 
 
