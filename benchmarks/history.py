@@ -28,7 +28,8 @@ import fairtrial
 from fairtrial import api
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.records.result import CaseResult
-from fairtrial.stats.step_detector import CaseValue, StepDetector
+from fairtrial.stats.step_detector import StepDetector
+from fairtrial.stats.step_tests import CaseValue
 from fairtrial.store import Store
 
 RUNS = 200

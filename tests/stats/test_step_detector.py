@@ -8,7 +8,8 @@ from itertools import permutations, product
 
 import pytest
 
-from fairtrial.stats.step_detector import CaseValue, StepDetector
+from fairtrial.stats.step_detector import StepDetector
+from fairtrial.stats.step_tests import CaseValue
 
 Runs = Sequence[dict[int, CaseValue]]
 

@@ -19,7 +19,8 @@ from fairtrial.records.run_history import CaseHistory, CaseRun, HistoryRow, Hist
 from fairtrial.stats.agreement import NORMAL
 from fairtrial.stats.difference import paired_difference
 from fairtrial.stats.interval import wilson
-from fairtrial.stats.step_detector import WINDOW, CaseValue, StepDetector
+from fairtrial.stats.step_detector import WINDOW, StepDetector
+from fairtrial.stats.step_tests import CaseValue
 
 STREAK = 3
 """After so many equal runs, a case that went back and forth counts as broken or passing again."""

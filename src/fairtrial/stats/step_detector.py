@@ -19,31 +19,30 @@ over draws with replacement.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import accumulate, compress
+from itertools import compress
 from operator import sub
-from random import Random
-from typing import Any, NamedTuple
+from typing import Any
+
+from fairtrial.stats.shuffled_runs import ROUNDING, ShuffledRuns
+from fairtrial.stats.step_tests import (
+    LENGTHS,
+    NO_EVIDENCE,
+    CaseValue,
+    Draws,
+    Means,
+    mix_tests,
+    read_case,
+    weigh_draws,
+    weigh_means,
+)
 
 RUNS_BETWEEN_FALSE_STEPS = 1000
 """On average, at most one of so many runs raises a false alarm."""
 WINDOW = 60
 """The number of runs since the last step that are compared. Older runs are left out."""
-_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
-"""The numbers of later runs of the splits."""
-_WEIGHTS = tuple(place**-1.5 for place in range(1, len(_LENGTHS) + 1))
-"""The weights of the splits. A change is looked for in the last run most of all."""
-_SHARES = (0.1, 0.2, 0.4, 0.6, 0.8)
-"""The shares of the passes that a fall takes, and of the failures that a rise takes, in the most powerful tests."""
-_SPARSE = 0.2
-"""The share of cases that change, for the half of the tests that expects most cases to stay as they are."""
-
-_CHANGES = math.log(_SPARSE)
-_NO_EVIDENCE = (0.0,) * (4 * len(_SHARES))
-"""The logarithms of the e-values of a case that shows nothing."""
 _SCREEN = 10.0
 """An e-value below it is compared with no draws."""
 _MARKOV = 0.01
@@ -54,14 +53,6 @@ _EARLY = (0.1, 0.7, math.inf)
 """The draws end without a step if the first, second or third that reaches the evidence comes before so many times N."""
 _MOST_RUNS = 10_000
 """If fewer runs raise a false alarm, or more than one in 10, Markov's inequality spends all of them."""
-_ROUNDING = 1e-9
-_LARGE = 600.0
-"""Above it, `exp` is near the largest float."""
-
-CaseValue = tuple[float, int]
-"""The sum of the values of the attempts of a case in a run, in 0..1 each, and the number of attempts."""
-Counts = tuple[tuple[CaseValue, int], ...]
-"""The values of a case, each with the number of runs that have it."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +103,7 @@ class StepDetector:
         tests = list(self._tests())
         if not tests:
             return None
-        evidence = _mix([own for _, own in tests])
+        evidence = mix_tests([own for _, own in tests])
         if not self._is_rare(evidence):
             return None
         later = max(tests, key=lambda test: max(test[1]))[0]
@@ -127,8 +118,8 @@ class StepDetector:
             return True
         if evidence < _SCREEN:
             return False
-        shuffled = _ShuffledRuns(list(self._runs))
-        limit, reached = evidence * (1 - _ROUNDING), 0
+        shuffled = ShuffledRuns(list(self._runs))
+        limit, reached = evidence * (1 - ROUNDING), 0
         for number in range(math.ceil(_LARGEST * self.false_every / (1 - _MARKOV)) - 1):
             if shuffled.draw() >= limit:
                 if number < _EARLY[reached] * self.false_every:
@@ -171,24 +162,24 @@ class StepDetector:
 
     def _tests(self) -> Iterator[tuple[int, list[float]]]:
         """Yield the numbers of later runs, each with the logarithms of the e-values of its tests."""
-        cases = [_read_case(tuple(counts.items())) if len(counts) > 1 else None for counts in self._counts]
-        draws = [isinstance(case, _Draws) for case in cases]
-        means = [isinstance(case, _Means) for case in cases]
-        draw_cases = [case for case in cases if isinstance(case, _Draws)]
-        mean_cases = [case for case in cases if isinstance(case, _Means)]
+        cases = [read_case(tuple(counts.items())) if len(counts) > 1 else None for counts in self._counts]
+        draws = [isinstance(case, Draws) for case in cases]
+        means = [isinstance(case, Means) for case in cases]
+        draw_cases = [case for case in cases if isinstance(case, Draws)]
+        mean_cases = [case for case in cases if isinstance(case, Means)]
         now = self._sums[-1]
-        for length in _LENGTHS:
+        for length in LENGTHS:
             if length >= len(self._runs):
                 return
             # A case that only later runs have is behind the end of the earlier sums, so that `map` leaves it out.
             before = self._sums[-1 - length]
             sums, attempts = now.sums_since(before), map(sub, now.attempts, before.attempts)
-            weights = [_NO_EVIDENCE, *map(_weigh_draws, draw_cases, compress(attempts, draws), compress(sums, draws))]
+            weights = [NO_EVIDENCE, *map(weigh_draws, draw_cases, compress(attempts, draws), compress(sums, draws))]
             if mean_cases:
                 pairs = compress(zip(now.sums_since(before), map(sub, now.shares, before.shares), strict=True), means)
                 values = (pair[case.is_share] for case, pair in zip(mean_cases, pairs, strict=False))
                 runs = map(sub, now.runs, before.runs)
-                weights += map(_weigh_means, mean_cases, compress(runs, means), values)
+                weights += map(weigh_means, mean_cases, compress(runs, means), values)
             yield length, list(map(sum, zip(*weights, strict=True)))
 
 
@@ -219,152 +210,3 @@ class _Sums:
 
     def sums_since(self, before: _Sums) -> Iterator[float]:
         return map(sub, self.sums, before.sums)
-
-
-class _Draws(NamedTuple):
-    """A case with values of 0 and 1: the number of attempts, and how many of them are 1."""
-
-    successes: int
-    number: int
-
-
-@dataclass(frozen=True, eq=False)
-class _Means:
-    """A case with values for whole runs: the number of runs, the tilts, and the logarithm of the mean of `exp` of each.
-
-    If the runs have different numbers of attempts, the value of a run is the mean of its attempts, not their sum. It is
-    compared by identity, so that its hash is cheap.
-    """
-
-    number: int
-    is_share: bool
-    tilts: tuple[float, ...]
-    logs: tuple[float, ...]
-
-
-@lru_cache(maxsize=1 << 14)
-def _read_case(counts: Counts) -> _Draws | _Means | None:
-    """Return the values of a case, or None if all of them are equal, so that they show nothing."""
-    is_same_number = len({attempts for (_, attempts), _ in counts}) == 1
-    if all(total.is_integer() for (total, _), _ in counts) and (not is_same_number or counts[0][0][1] == 1):
-        successes = int(sum(total * runs for (total, _), runs in counts))
-        number = sum(attempts * runs for (_, attempts), runs in counts)
-        return _Draws(successes, number) if 0 < successes < number else None
-    values = [(total if is_same_number else total / attempts, runs) for (total, attempts), runs in counts]
-    low, high = min(values)[0], max(values)[0]
-    if low == high:
-        return None
-    number = sum(runs for _, runs in values)
-    tilts = _find_tilts(
-        sum(total * runs for (total, _), runs in counts), sum(attempts * runs for (_, attempts), runs in counts)
-    )
-    logs = []
-    for tilt in tilts:
-        top = high if tilt > 0 else low
-        mean = sum(runs * math.exp(tilt * (value - top)) for value, runs in values) / number
-        logs.append(tilt * top + math.log(mean))
-    return _Means(number, not is_same_number, tilts, tuple(logs))
-
-
-@lru_cache(maxsize=1 << 14)
-def _find_tilts(total: float, number: float) -> tuple[float, ...]:
-    """Return the log odds ratios of a case if shares of its passes are lost, then if shares of its failures are."""
-    rate = (total + 0.5) / (number + 1)
-    falls = [math.log((1 - share) * (1 - rate) / (1 - rate * (1 - share))) for share in _SHARES]
-    rises = [-math.log((1 - share) * rate / (1 - (1 - rate) * (1 - share))) for share in _SHARES]
-    return (*falls, *rises)
-
-
-@lru_cache(maxsize=1 << 16)
-def _weigh_draws(case: _Draws, later: int, later_sum: float) -> tuple[float, ...]:
-    """Return the logarithms of the e-values of a case: for each tilt if all cases change, and if few do."""
-    if not 0 < later < case.number:
-        return _NO_EVIDENCE
-    tilts, means = _find_tilts(*case), _log_means_of_draws(case.successes, case.number, later)
-    return _weigh([tilt * later_sum - mean for tilt, mean in zip(tilts, means, strict=True)])
-
-
-@lru_cache(maxsize=1 << 16)
-def _weigh_means(case: _Means, later: int, later_sum: float) -> tuple[float, ...]:
-    """Return the logarithms of the e-values of a case as `_weigh_draws` does."""
-    if not 0 < later < case.number:
-        return _NO_EVIDENCE
-    return _weigh([tilt * later_sum - later * mean for tilt, mean in zip(case.tilts, case.logs, strict=True)])
-
-
-def _weigh(dense: Sequence[float]) -> tuple[float, ...]:
-    exp, log, stays = math.exp, math.log, 1 - _SPARSE
-    return (*dense, *[log(stays + _SPARSE * exp(own)) if own < _LARGE else own + _CHANGES for own in dense])
-
-
-@lru_cache(maxsize=1 << 16)
-def _log_means_of_draws(successes: int, number: int, size: int) -> tuple[float, ...]:
-    """Return the logarithm of the mean of `exp(tilt * X)` for each tilt, X being the successes among drawn values.
-
-    X has the hypergeometric distribution. Its polynomial is evaluated by Horner's rule, from the smallest term on.
-    """
-    low, high = max(0, size - (number - successes)), min(successes, size)
-    draws = math.comb(number, size)
-    chances = [math.comb(successes, x) * math.comb(number - successes, size - x) / draws for x in range(low, high + 1)]
-    falling, means = chances[::-1], []
-    for tilt in _find_tilts(successes, number):
-        total, base = 0.0, math.exp(-abs(tilt))
-        for chance in chances if tilt > 0 else falling:
-            total = total * base + chance
-        means.append(tilt * (high if tilt > 0 else low) + math.log(total))
-    return tuple(means)
-
-
-class _ShuffledRuns:
-    """Draws runs in which the values of each case come in any order. The draws are the same for the same runs."""
-
-    def __init__(self, runs: Sequence[Mapping[Any, CaseValue]]) -> None:
-        self._random = Random(0)  # noqa: S311  (draws that can be repeated, no secret)
-        self._lengths = [length for length in _LENGTHS if length < len(runs)]
-        lines: defaultdict[Hashable, list[tuple[int, CaseValue]]] = defaultdict(list)
-        for place, values in enumerate(runs):
-            for case, value in values.items():
-                lines[case].append((len(runs) - place, value))
-        cases = (self._read(line) for line in sorted(lines.values()))
-        self._cases = [case for case in cases if case is not None]
-
-    def _read(self, line: Sequence[tuple[int, CaseValue]]) -> _ShuffledCase | None:
-        """Return a case, or None if it shows nothing. Each of its values has an age in runs, from 1."""
-        case = _read_case(tuple(Counter(value for _, value in line).items()))
-        if case is None:
-            return None
-        if isinstance(case, _Draws):
-            sizes = [sum(attempts for age, (_, attempts) in line if age <= length) for length in self._lengths]
-            return _ShuffledCase(case, [1.0] * case.successes + [0.0] * (case.number - case.successes), sizes)
-        values = [total / attempts if case.is_share else total for _, (total, attempts) in line]
-        return _ShuffledCase(case, values, [sum(age <= length for age, _ in line) for length in self._lengths])
-
-    def draw(self) -> float:
-        """Return the evidence of the next draw."""
-        weights = [case.weigh(self._random) for case in self._cases]
-        return _mix([list(map(sum, zip(*own, strict=True))) for own in zip(*weights, strict=True)])
-
-
-@dataclass(frozen=True)
-class _ShuffledCase:
-    """A case with its values, and how many of them are later ones for each length."""
-
-    case: _Draws | _Means
-    values: Sequence[float]
-    sizes: Sequence[int]
-
-    def weigh(self, rng: Random) -> list[tuple[float, ...]]:
-        """Return the logarithms of the e-values for each length, the values being in any order."""
-        sums = list(accumulate(rng.sample(self.values, self.sizes[-1]), initial=0.0))
-        if isinstance(self.case, _Draws):
-            return [_weigh_draws(self.case, size, sums[size]) for size in self.sizes]
-        return [_weigh_means(self.case, size, sums[size]) for size in self.sizes]
-
-
-def _mix(tests: Sequence[Sequence[float]]) -> float:
-    """Return the weighted mean of the e-values of all lengths from their logarithms, at most the largest float."""
-    largest = max(map(max, tests))
-    weights = _WEIGHTS[: len(tests)]
-    means = (sum(math.exp(log - largest) for log in own) / len(own) for own in tests)
-    total = sum(weight * mean for weight, mean in zip(weights, means, strict=True)) / sum(weights)
-    return math.exp(min(700.0, largest + math.log(total)))

@@ -113,7 +113,7 @@ class RunQueries(ABC):
         query = sa.select(*place, SCORES.c.criterion, SCORES.c.value, SCORES.c.verdict).where(SCORES.c.run == number)
         if criteria is not None:
             query = query.where(SCORES.c.criterion.in_(names))
-        rows = self._connections.rows(query.order_by(*place, SCORES.c.criterion))
+        rows = self._connections.rows(query.order_by(*place, SCORES.c.criterion)) if names else iter(())
         scores = groupby(rows, key=lambda row: (row[0], row[1]))
         next_place, next_scores = next(scores, (None, iter(())))
         columns = (RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.valid)
