@@ -7,7 +7,6 @@ import contextlib
 import importlib
 import inspect
 import io
-import os
 import re
 import shutil
 import sys
@@ -72,8 +71,7 @@ class Readme:
 
     def read(self, _: Path) -> str:
         """Return the text of the program."""
-        text = metadata.metadata(self.package).get_payload()
-        assert isinstance(text, str)
+        text: str = metadata.metadata(self.package).json["description"]  # type: ignore[assignment]
         return _blocks(text)[self.number]
 
 
@@ -143,8 +141,8 @@ class By(NamedTuple):
 class Turn:
     """What the user says, what the model does, and what has to be recorded.
 
-    `moves` are the answers of the model in their order. `steps` are the calls as `author name(argument=value)`. The calls
-    of agents in tools stand below their call, behind `>`.
+    `moves` are the answers of the model in their order. `steps` are the calls as `author: name(argument=value)`. The
+    calls of agents in tools stand below their call, behind `>`.
     """
 
     query: str
@@ -243,7 +241,7 @@ def run_code(code: str, module: ModuleType) -> None:
     tree = ast.parse(code)
     kept = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     tree.body = [one for one in tree.body if isinstance(one, kept) or not any(map(_awaits, ast.walk(one)))]
-    exec(compile(tree, str(module.__file__), "exec"), module.__dict__)
+    exec(compile(tree, str(module.__file__), "exec"), module.__dict__)  # noqa: S102  (it is what the test tests)
 
 
 def _awaits(node: ast.AST) -> bool:
@@ -280,7 +278,7 @@ def _variables(url: str) -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS": "1",
         "CREWAI_TRACING_ENABLED": "false",
         "CREWAI_DISABLE_TELEMETRY": "true",
-        "HOME": os.getcwd(),
+        "HOME": str(Path.cwd()),
     }
 
 
