@@ -81,8 +81,8 @@ _FOLDERS = {
 _PATIENCE = 5.0
 """The time in seconds that the process may take to end after its work is done."""
 _PROTECTION = contextlib.ExitStack()
-_INSTALLATION = ("pip install", "_API_KEY")
-"""The words of a refusal that is about the installation and not about the input."""
+_INSTALLATION = ("pip install", "_API_KEY", "HF_TOKEN", "is on PATH", "does not start", "the entry point")
+"""The words of a refusal that is about the installation and not about the input: an area that `doctor` examines."""
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The error numbers of a full disk."""
 
@@ -216,8 +216,8 @@ def _exit_code(args: Sequence[str] | None) -> int:
         from fairtrial.text.display import visible
 
         _echo(f"fairtrial: {visible(str(error))}")
-        if any(word in str(error) for word in _INSTALLATION):
-            _echo("`fairtrial doctor` shows packages, keys and the store.")
+        if isinstance(error, StoreError) or any(word in str(error) for word in _INSTALLATION):
+            _echo("`fairtrial doctor` shows packages, keys, the store, programs and plugins.")
         return exit_codes.STORE if isinstance(error, StoreError) else exit_codes.USAGE
     except OSError as error:
         if error.filename is None and error.errno not in _DISK_FULL:
