@@ -34,6 +34,15 @@ _BLOCK = re.compile(r"^( *)```(?:py|python)\b[^\n]*\n(.*?)^ *```", re.MULTILINE 
 _DIRECTIVE = re.compile(r"^( *)\.\. code-block:: python\n((?:\1 +[^\n]*\n|[ \t]*\n)+)", re.MULTILINE)
 
 
+_PACKAGES = {
+    "agent_framework": "agent-framework-core",
+    "agno": "agno",
+    "crewai_cli": "crewai-cli",
+    "langchain": "langchain",
+    "pydantic_ai": "pydantic-ai-slim",
+}
+
+
 @dataclass(frozen=True)
 class Archive:
     """A file of a source distribution. Its folder is on the path, because examples import their neighbours."""
@@ -41,8 +50,10 @@ class Archive:
     package: str
     path: str
 
-    def __str__(self) -> str:
-        return f"{self.package}: {self.path}"
+    @property
+    def place(self) -> str:
+        """The place in the source distribution."""
+        return self.path
 
     def read(self, folder: Path) -> str:
         """Unpack the source distribution, and return the text of the file."""
@@ -66,8 +77,10 @@ class Readme:
     package: str
     number: int
 
-    def __str__(self) -> str:
-        return f"{self.package}: README, program {self.number + 1}"
+    @property
+    def place(self) -> str:
+        """The place in the package."""
+        return f"README.md, program {self.number + 1}"
 
     def read(self, _: Path) -> str:
         """Return the text of the program."""
@@ -82,8 +95,15 @@ class Docstring:
     module: str
     marker: str
 
-    def __str__(self) -> str:
-        return f"{self.module}: docstring"
+    @property
+    def package(self) -> str:
+        """The package with the module."""
+        return _PACKAGES[self.module.partition(".")[0]]
+
+    @property
+    def place(self) -> str:
+        """The place in the package."""
+        return f"{self.module}, documentation"
 
     def read(self, _: Path) -> str:
         """Return the text of the only program that has the marker in it."""
@@ -103,17 +123,24 @@ def _blocks(text: str) -> list[str]:
 class Template:
     """A project that the command line of a framework creates: the folder in its package, with the names filled in."""
 
-    package: str
+    module: str
     folder: str
     path: str
 
-    def __str__(self) -> str:
-        return f"{self.package}: {self.folder}"
+    @property
+    def package(self) -> str:
+        """The package with the template."""
+        return _PACKAGES[self.module]
+
+    @property
+    def place(self) -> str:
+        """The place in the package."""
+        return self.folder
 
     def read(self, folder: Path) -> str:
         """Create the project, and return the text of the file."""
         home = folder / _PROJECT
-        shutil.copytree(Path(str(files(self.package))) / self.folder, home)
+        shutil.copytree(Path(str(files(self.module))) / self.folder, home)
         for file in home.rglob("*.py"):
             file.write_text(_filled(file.read_text()))
         sys.path.insert(0, str(folder))
@@ -176,7 +203,7 @@ class Example:
     @property
     def id(self) -> str:
         """A name for the test."""
-        return f"{self.framework}, {self.source}"
+        return f"{self.framework}, {self.source.package}: {self.source.place}"
 
 
 class Script:
@@ -218,7 +245,7 @@ def opened(example: Example, folder: Path, monkeypatch: pytest.MonkeyPatch) -> I
         for name, value in _variables(server.url).items():
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(folder)
-        module = ModuleType(f"maker_{re.sub(r'[^a-z]', '_', str(example.source).lower())}")
+        module = ModuleType(f"maker_{re.sub(r'[^a-z]', '_', example.source.place.lower())}")
         # A crew of CrewAI looks for its configuration beside its file.
         home = folder / _PROJECT if isinstance(example.source, Template) else folder
         module.__file__ = str(home / f"{module.__name__}.py")
