@@ -147,6 +147,12 @@ def _options(module: ModuleType, name: str) -> Any:
     raise AssertionError(f"{name} begins no conversation")
 
 
+_REVIEW = {
+    "description": "Review",
+    "prompt": "Review it.",
+    "subagent_type": "code-reviewer",
+    "run_in_background": False,
+}
 _CLAUDE = [
     _claude(
         "tools",
@@ -178,22 +184,13 @@ _CLAUDE = [
         Turn(
             "Use the code-reviewer agent to review the code.",
             (
-                Call(
-                    "Agent",
-                    {
-                        "description": "Review",
-                        "prompt": "Review it.",
-                        "subagent_type": "code-reviewer",
-                        "run_in_background": False,
-                    },
-                ),
+                Call("Agent", _REVIEW),
                 By("You are a code reviewer.", "It is good."),
                 "The reviewer says that it is good.",
             ),
             "The reviewer says that it is good.",
             (
-                "code_reviewer_example_options: Agent(description='Review', prompt='Review it.',"
-                " subagent_type='code-reviewer', run_in_background=False)",
+                "code_reviewer_example_options: Agent(" + ", ".join(f"{k}={v!r}" for k, v in _REVIEW.items()) + ")",
                 "> code-reviewer said 'It is good.'",
             ),
         ),

@@ -17,6 +17,9 @@ def delete_file(path: str) -> str:
     """Delete a file."""
     return f"deleted {path}"
 '''
+_MAY_I = (
+    'May I call send_email({"to": "alice"}) and delete_file({"path": "report"})? (yes, no, or other arguments as JSON)'
+)
 
 
 def _langchain(
@@ -84,14 +87,12 @@ _LANGCHAIN = [
     ),
     _langchain(
         "approval",
-        Docstring(
-            "langchain.agents.middleware.human_in_the_loop", 'interrupt_on={"send_email": True, "delete_file": True}'
-        ),
+        Docstring("langchain.agents.middleware.human_in_the_loop", '"delete_file": True})'),
         "agent",
         Turn(
             "Email Alice, then delete the report.",
             ((Call("send_email", {"to": "alice"}), Call("delete_file", {"path": "report"})),),
-            'May I call send_email({"to": "alice"}) and delete_file({"path": "report"})? (yes, no, or other arguments as JSON)',
+            _MAY_I,
             ("LangGraph: send_email(to='alice')", "LangGraph: delete_file(path='report')"),
         ),
         Turn("yes", ("Both is done.",), "Both is done."),

@@ -7,7 +7,6 @@ import contextlib
 import importlib
 import inspect
 import io
-import os
 import re
 import shutil
 import sys
@@ -35,6 +34,15 @@ _BLOCK = re.compile(r"^( *)```(?:py|python)\b[^\n]*\n(.*?)^ *```", re.MULTILINE 
 _DIRECTIVE = re.compile(r"^( *)\.\. code-block:: python\n((?:\1 +[^\n]*\n|[ \t]*\n)+)", re.MULTILINE)
 
 
+_PACKAGES = {
+    "agent_framework": "agent-framework-core",
+    "agno": "agno",
+    "crewai_cli": "crewai-cli",
+    "langchain": "langchain",
+    "pydantic_ai": "pydantic-ai-slim",
+}
+
+
 @dataclass(frozen=True)
 class Archive:
     """A file of a source distribution. Its folder is on the path, because examples import their neighbours."""
@@ -42,8 +50,10 @@ class Archive:
     package: str
     path: str
 
-    def __str__(self) -> str:
-        return f"{self.package}: {self.path}"
+    @property
+    def place(self) -> str:
+        """The place in the source distribution."""
+        return self.path
 
     def read(self, folder: Path) -> str:
         """Unpack the source distribution, and return the text of the file."""
@@ -67,13 +77,14 @@ class Readme:
     package: str
     number: int
 
-    def __str__(self) -> str:
-        return f"{self.package}: README, program {self.number + 1}"
+    @property
+    def place(self) -> str:
+        """The place in the package."""
+        return f"README.md, program {self.number + 1}"
 
     def read(self, _: Path) -> str:
         """Return the text of the program."""
-        text = metadata.metadata(self.package).get_payload()
-        assert isinstance(text, str)
+        text: str = metadata.metadata(self.package).json["description"]  # type: ignore[assignment]
         return _blocks(text)[self.number]
 
 
@@ -84,8 +95,15 @@ class Docstring:
     module: str
     marker: str
 
-    def __str__(self) -> str:
-        return f"{self.module}: docstring"
+    @property
+    def package(self) -> str:
+        """The package with the module."""
+        return _PACKAGES[self.module.partition(".")[0]]
+
+    @property
+    def place(self) -> str:
+        """The place in the package."""
+        return f"{self.module}, documentation"
 
     def read(self, _: Path) -> str:
         """Return the text of the only program that has the marker in it."""
@@ -105,17 +123,24 @@ def _blocks(text: str) -> list[str]:
 class Template:
     """A project that the command line of a framework creates: the folder in its package, with the names filled in."""
 
-    package: str
+    module: str
     folder: str
     path: str
 
-    def __str__(self) -> str:
-        return f"{self.package}: {self.folder}"
+    @property
+    def package(self) -> str:
+        """The package with the template."""
+        return _PACKAGES[self.module]
+
+    @property
+    def place(self) -> str:
+        """The place in the package."""
+        return self.folder
 
     def read(self, folder: Path) -> str:
         """Create the project, and return the text of the file."""
         home = folder / _PROJECT
-        shutil.copytree(Path(str(files(self.package))) / self.folder, home)
+        shutil.copytree(Path(str(files(self.module))) / self.folder, home)
         for file in home.rglob("*.py"):
             file.write_text(_filled(file.read_text()))
         sys.path.insert(0, str(folder))
@@ -143,8 +168,8 @@ class By(NamedTuple):
 class Turn:
     """What the user says, what the model does, and what has to be recorded.
 
-    `moves` are the answers of the model in their order. `steps` are the calls as `author name(argument=value)`. The calls
-    of agents in tools stand below their call, behind `>`.
+    `moves` are the answers of the model in their order. `steps` are the calls as `author: name(argument=value)`. The
+    calls of agents in tools stand below their call, behind `>`.
     """
 
     query: str
@@ -178,7 +203,7 @@ class Example:
     @property
     def id(self) -> str:
         """A name for the test."""
-        return f"{self.framework}, {self.source}"
+        return f"{self.framework}, {self.source.package}: {self.source.place}"
 
 
 class Script:
@@ -220,7 +245,7 @@ def opened(example: Example, folder: Path, monkeypatch: pytest.MonkeyPatch) -> I
         for name, value in _variables(server.url).items():
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(folder)
-        module = ModuleType(f"maker_{re.sub(r'[^a-z]', '_', str(example.source).lower())}")
+        module = ModuleType(f"maker_{re.sub(r'[^a-z]', '_', example.source.place.lower())}")
         # A crew of CrewAI looks for its configuration beside its file.
         home = folder / _PROJECT if isinstance(example.source, Template) else folder
         module.__file__ = str(home / f"{module.__name__}.py")
@@ -243,7 +268,7 @@ def run_code(code: str, module: ModuleType) -> None:
     tree = ast.parse(code)
     kept = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     tree.body = [one for one in tree.body if isinstance(one, kept) or not any(map(_awaits, ast.walk(one)))]
-    exec(compile(tree, str(module.__file__), "exec"), module.__dict__)
+    exec(compile(tree, str(module.__file__), "exec"), module.__dict__)  # noqa: S102  (it is what the test tests)
 
 
 def _awaits(node: ast.AST) -> bool:
@@ -280,7 +305,7 @@ def _variables(url: str) -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS": "1",
         "CREWAI_TRACING_ENABLED": "false",
         "CREWAI_DISABLE_TELEMETRY": "true",
-        "HOME": os.getcwd(),
+        "HOME": str(Path.cwd()),
     }
 
 

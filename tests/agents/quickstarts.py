@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+from maker_examples import EXAMPLES
+
 _FLOW = "test_flow.py:test_what_is_recorded_can_be_held_against_every_criterion"
 _SPANS = "test_framework_spans.py:test_agents_that_a_function_runs_are_recorded"
 _INSIDE = "test_agents_in_tools.py:test_the_work_of_an_agent_in_a_tool_is_inside_the_result_of_the_tool"
@@ -146,3 +151,32 @@ def write_table() -> str:
     rows = [["", *FEATURES], ["---"] * (len(FEATURES) + 1)]
     rows += [[framework, *(_cell(framework, feature) for feature in FEATURES)] for framework in QUICKSTARTS]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def write_sources() -> str:
+    """Return the table of the makers' own files by framework, and of the features that only own programs show."""
+    rows = ["| | from the maker's own files | programs of our own |", "|---|---|---|"]
+    for framework, tests in QUICKSTARTS.items():
+        examples = [example for example in EXAMPLES if example.framework == framework]
+        shown = {example.feature for example in examples}
+        sources = [
+            f"{example.feature}: {_version(example.source.package)} `{example.source.place}`" for example in examples
+        ]
+        rest = [feature for feature in FEATURES if feature in tests and feature not in shown]
+        rows.append(f"| {framework} | {'<br>'.join(sources) or '–'} | {', '.join(rest) or '–'} |")
+    return "\n".join(rows)
+
+
+def _version(package: str) -> str:
+    """Return a package with the version that its constraints pin."""
+    pins = "\n".join((_ROOT / f"constraints-{name}.txt").read_text() for name in ("makers", *_environments(), "peer"))
+    found = re.search(rf"^{re.escape(package)}==(\S+)", pins, re.MULTILINE)
+    assert found is not None, package
+    return f"{package} {found[1]}"
+
+
+def _environments() -> list[str]:
+    return sorted(path.stem.removeprefix("constraints-") for path in _ROOT.glob("constraints-agents-*.txt"))
+
+
+_ROOT = Path(__file__).parents[2]

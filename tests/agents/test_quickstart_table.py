@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from quickstarts import FEATURES, QUICKSTARTS, write_table
+from maker_examples import EXAMPLES
+from quickstarts import FEATURES, QUICKSTARTS, write_sources, write_table
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -34,6 +35,17 @@ PACKAGES = {
 def test_the_page_holds_the_table() -> None:
     """`quickstarts.py` is its source."""
     assert write_table() in PAGE.read_text()
+
+
+def test_the_page_names_the_files_of_the_makers() -> None:
+    """The examples of the tests are their source."""
+    assert write_sources() in PAGE.read_text()
+
+
+def test_every_example_shows_a_feature_of_the_table() -> None:
+    """A feature that the makers show and the table says is absent would be a contradiction."""
+    for example in EXAMPLES:
+        assert example.feature in QUICKSTARTS[example.framework]
 
 
 @pytest.mark.parametrize("framework", QUICKSTARTS)

@@ -41,6 +41,19 @@ def test_a_framework_that_streams_says_when_the_first_text_came(kind: str) -> No
         assert_within(durations(target, "Where is A-17?"))
 
 
+@every(lambda kind: kind in STREAMED and "usages" not in kind.untold)
+def test_the_model_call_that_writes_the_reply_has_its_own_first_token(kind: str) -> None:
+    """The first request of the model calls a tool, and its wait is not that of the second."""
+    with reached(kind) as target:
+        (turn,) = recorded(target, "Where is A-17?").trace.invocations
+    assert turn.durations is not None
+    assert turn.durations.first_token is not None
+    calling, writing = turn.usages or ()
+    assert calling.first_token is None
+    assert writing.first_token is not None
+    assert 0 <= writing.first_token < turn.durations.first_token
+
+
 @every(lambda kind: kind not in STREAMED)
 def test_a_reply_in_one_piece_has_no_first_token(kind: str) -> None:
     """Nobody knows when its first token was there."""
@@ -60,7 +73,12 @@ def test_a_model_of_langchain_that_streams() -> None:
         streaming: bool = False
 
     agent = create_agent(Speaking(messages=iter([AIMessage("It is shipped.")]), streaming=True), name="shop")
-    assert_within(durations(agent, "Where is A-17?"))
+    (turn,) = recorded(agent, "Where is A-17?").trace.invocations
+    assert turn.durations is not None
+    assert_within(turn.durations)
+    (usage,) = turn.usages or ()
+    assert usage.first_token is not None
+    assert 0 <= usage.first_token <= (turn.durations.first_token or 0)
 
 
 @pytest.mark.agents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import fairtrial.api.doctor as examined
-from fairtrial import api
+from fairtrial import agents, api
 from fairtrial.cli import main
 from fairtrial.cli.doctor_command import doctor
 
@@ -58,15 +59,44 @@ def test_a_store_that_is_no_database_is_broken(tmp_path: Path) -> None:
     assert not missing.exists()
 
 
-def test_a_refusal_about_a_package_ends_with_the_command(
+HINT = "`fairtrial doctor` shows packages, keys, the store, programs and plugins.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--agent", "smolagents:shop:agent"], "2"),
+        (["--agent", "harness:broken.json"], "2"),
+        (["--agent", "strange:shop"], "2"),
+        (["--agent", "shop:agent", "--store", "sqlite:///wrong.db"], "4"),
+    ],
+    ids=["package", "program", "plugin", "store"],
+)
+def test_a_refusal_about_the_installation_ends_with_the_command(
+    arguments: list[str],
+    code: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A package, a program, a plugin or the store is not as it must be."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(agents, "_plugins", lambda: {"strange": EntryPoint("strange", "absent_module", agents.PLUGINS)})
+    (tmp_path / "one.csv").write_text("input\nhello\n")
+    (tmp_path / "shop.py").write_text("def agent(query: str) -> str:\n    return query\n")
+    (tmp_path / "wrong.db").write_text("no database" * 100)
+    (tmp_path / "broken.json").write_text('{"command": ["no-such-program"], "log": "claude", "skills": "skills"}')
+    with pytest.raises(SystemExit, match=code):
+        main(["run", "one.csv", "--store", "none", *arguments])
+    assert capsys.readouterr().err.endswith(HINT)
+
+
+def test_a_refusal_about_the_input_does_not(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A refusal about the input does not."""
+    """The installation has no part in it."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "one.csv").write_text("input\nhello\n")
-    with pytest.raises(SystemExit, match="2"):
-        main(["run", "one.csv", "--agent", "smolagents:shop:agent", "--store", "none"])
-    assert capsys.readouterr().err.endswith("`fairtrial doctor` shows packages, keys and the store.\n")
     with pytest.raises(SystemExit, match="2"):
         main(["run", "two.csv", "--agent", "shop:agent", "--store", "none"])
     assert "doctor" not in capsys.readouterr().err

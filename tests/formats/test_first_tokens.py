@@ -84,6 +84,16 @@ def test_an_attribute_says_it_in_its_own_unit(name: str, value: Any, scope: str)
     assert durations(span(1, chat(TEXT, **{name: value}), 0, 2), scope=scope).first_token == pytest.approx(0.5)
 
 
+def test_each_model_call_has_its_own_time() -> None:
+    """The wait for the reply begins with the message of the user, and that of a call with the call."""
+    calling = span(1, chat(CALL, **{FIRST_CHUNK: 0.25}), 0, 1)
+    writing = span(2, chat(TEXT, **{FIRST_CHUNK: 0.5}), 2, 4)
+    silent = span(3, chat(TEXT), 4, 5)
+    scoped = [{"scope": {"name": ""}, "spans": [calling, writing, silent]}]
+    (invocation,) = read(json.dumps({"resourceSpans": [{"scopeSpans": scoped}]}), "trace.json")
+    assert [usage.first_token for usage in invocation.usages or ()] == [0.25, 0.5, None]
+
+
 @pytest.mark.parametrize("value", ["soon", -1, 2.1, True])
 def test_an_impossible_time_is_not_recorded(value: Any) -> None:
     """It is no number, or no time of a call that took two seconds."""

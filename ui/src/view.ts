@@ -977,6 +977,7 @@ export interface Usage {
   reasoning_tokens?: number | null;
   cached_input_tokens?: number | null;
   model?: string;
+  first_token?: number | null;
 }
 
 export interface Valid {

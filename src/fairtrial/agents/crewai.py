@@ -36,7 +36,7 @@ def _is_flow(thing: Any) -> bool:
 
 
 def _is_project(thing: Any) -> bool:
-    """Whether an object is of a class with `@CrewBase`, as `crewai create crew` writes it. Its method makes the crew."""
+    """Whether an object is of a class with `@CrewBase`, as `crewai create crew` writes it."""
     return hasattr(type(thing), "is_crew_class") and hasattr(thing, "crew")
 
 

@@ -7,6 +7,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import contextmanager
 from typing import Any
 
+from msgspec.structs import replace
+
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.function import in_task
 from fairtrial.agents.nested_runs import ToolAtWork, current_stage, current_tool, tool_at_work
@@ -15,7 +17,7 @@ from fairtrial.agents.routing import Answer, route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.record import Json
-from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult, Trace
+from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult, Trace, Usage
 from fairtrial.text.display import describe_error
 
 
@@ -66,6 +68,8 @@ class Observer:
             elif isinstance(item, ToolCall):
                 self.has_reply = False
                 self._open_calls[item.id] = item
+            elif isinstance(item, Usage) and item.first_token is None:
+                item = replace(item, first_token=self._times.take_first_token())  # noqa: PLW2901
             self._report(item)
 
     def note_result(self, call_id: str, response: Json, *, is_error: bool = False, inner: Trace | None = None) -> None:

@@ -219,8 +219,8 @@ def _exit_code(args: Sequence[str] | None) -> int:
 
         message, name = shown_errors.describe(error)
         _refuse(args, f"fairtrial: {message}", name, message)
-        if shown_errors.concerns_installation(message):
-            _echo("`fairtrial doctor` shows packages, keys and the store.")
+        if shown_errors.concerns_installation(error):
+            _echo("`fairtrial doctor` shows packages, keys, the store, programs and plugins.")
         return exit_codes.STORE if isinstance(error, StoreError) else exit_codes.USAGE
     except OSError as error:
         if error.filename is None and error.errno not in _DISK_FULL:

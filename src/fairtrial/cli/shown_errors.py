@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from fairtrial.errors import FairtrialError
+from fairtrial.errors import FairtrialError, StoreError
 from fairtrial.text.display import shorten, visible
 
 _CLICK_CODES = (
@@ -23,8 +23,8 @@ _NEEDS = "needs "
 _NO_VALUE = "requires an argument."
 _NO_FILE = "does not exist."
 _FILE_SYSTEM = "file-system"
-_INSTALLATION = ("pip install", "_API_KEY")
-"""The words of a refusal that is about the installation and not about the input."""
+_INSTALLATION = ("pip install", "_API_KEY", "HF_TOKEN", "is on PATH", "does not start", "the entry point")
+"""The words of a refusal that is about the installation and not about the input: an area that `doctor` examines."""
 
 
 def describe(error: FairtrialError | OSError) -> tuple[str, str]:
@@ -46,9 +46,9 @@ def describe_usage(error: click.ClickException) -> tuple[str, str]:
     return message, next((code for kind, code in _CLICK_CODES if isinstance(error, kind)), "unusable-input")
 
 
-def concerns_installation(message: str) -> bool:
+def concerns_installation(error: FairtrialError) -> bool:
     """Return whether `fairtrial doctor` shows what is missing."""
-    return any(words in message for words in _INSTALLATION)
+    return isinstance(error, StoreError) or any(words in str(error) for words in _INSTALLATION)
 
 
 def print_json(args: Sequence[str], group: click.Group, message: str, code: str) -> None:

@@ -158,6 +158,7 @@ class Usage(Record, frozen=True):
     """The tokens of one model call, with OpenTelemetry's meaning. None means "not recorded".
 
     Input tokens include tokens from a cache and tokens of tool results. Output tokens include reasoning tokens.
+    `first_token` are the seconds from the request to the first piece of text or sound that the model streamed.
     """
 
     input_tokens: int | None = None
@@ -165,6 +166,7 @@ class Usage(Record, frozen=True):
     reasoning_tokens: int | None = None
     cached_input_tokens: int | None = None
     model: str = ""
+    first_token: float | None = None
 
     @property
     def total_tokens(self) -> int | None:

@@ -143,12 +143,13 @@ class GraphWatch:
 
     def note_response(self, response: Any, run: str) -> None:
         """Note the response of a model."""
+        first_token = self.times.take_first_token(run)
         self.times.end("model", run)
         place = self._places.get(run)
         tool = _tool_around(place)
         for generations in response.generations:
             message = getattr(generations[0], "message", None) if generations else None
-            (self._usages if tool is None else tool.usages).append(_usage(message))
+            (self._usages if tool is None else tool.usages).append(replace(_usage(message), first_token=first_token))
             if message is not None and place is not None:
                 (self._runs if tool is None else tool.runs).append(ModelRun(message, self._agent_at(place)))
 
@@ -201,7 +202,7 @@ class GraphWatch:
     def note_token(self, text: str, run: str) -> None:
         """Note a piece that a model streams. The pieces of a model inside a tool are not for the user."""
         if text and self._tool_at(run) is None:
-            self.times.note_token()
+            self.times.note_token(run)
 
     def _tool_at(self, run: str) -> ToolRun | None:
         place = self._places.get(run)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
+from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import nanoseconds
 from fairtrial.records.record import Json
+from fairtrial.records.trace import Usage
 
 _NANOSECONDS = 1e9
 _ROUNDING = 0.01
@@ -56,6 +60,13 @@ def seconds_to_first_token(span: Span) -> float | None:
                 return seconds
     moments = [event.time for event in span.events if event.name == _FIRST_CHUNK and event.time >= span.start]
     return (min(moments) - span.start) / _NANOSECONDS if moments and span.start else None
+
+
+def read_usage(node: Node) -> Usage:
+    """Return the tokens of a model call, with the time to its first token if the span says it."""
+    usage = node.facts.usage or Usage(model=node.facts.model)
+    seconds = seconds_to_first_token(node.span)
+    return usage if seconds is None else replace(usage, first_token=seconds)
 
 
 def _is_within(seconds: float, span: Span) -> bool:
