@@ -374,3 +374,18 @@ def test_a_word_beside_an_address_has_a_synonym() -> None:
     """The guard ends with the address."""
     mutants = [OPERATORS["synonym"].mutate(scene("We assist. See assist.shop.example"), str(seed)) for seed in range(5)]
     assert {mutant[0].reply for mutant in mutants if mutant} == {"We help. See assist.shop.example"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "allowed"),
+    [
+        ("Tell us what you need help with.", set()),
+        ("It is at the start of July.", set()),
+        ("We can help you.", {"We can assist you."}),
+        ("They start on Monday.", {"They begin on Monday."}),
+    ],
+)
+def test_only_a_verb_has_the_synonym_of_a_verb(reply: str, allowed: set[str]) -> None:
+    """The nouns "help" and "start" have others."""
+    mutants = [OPERATORS["synonym"].mutate(scene(reply), str(seed)) for seed in range(5)]
+    assert {mutant[0].reply for mutant in mutants if mutant} == allowed

@@ -197,9 +197,15 @@ def synonym(scene: Scene, random: Random) -> Invocations | None:
 @cache
 def _pattern(word: str, *, is_english: bool) -> regex.Pattern[str]:
     before, after = (r"\b", r"\b") if is_english else (r"(?<![\p{Han}\p{Hangul}\p{Katakana}])", "")
+    if word in _ALSO_NOUNS:
+        before = r"(?i:(?<=\b(?:to|can|could|may|might|will|would|must|ll|not|i|we|you|they|it) ))"
     return regex.compile(f"{before}{regex.escape(word)}{after}")
 
 
+_ALSO_NOUNS = frozenset(["help", "start", "starts"])
+"""Verbs that are nouns, too: "anything else you need help with" is no "assist". The word before them decides."""
+
+
 def _is_risky(word: str) -> bool:
-    """Return whether a word has other meanings, or is a noun, too, so that it is only put in and never taken out."""
-    return word in {"like", "But", "about", "今", "大概", "约", "約", "big", "help", "start", "starts"}
+    """Return whether a word has other meanings, so that it is only put in and never taken out."""
+    return word in {"like", "But", "about", "今", "大概", "约", "約", "big"}
