@@ -14,30 +14,39 @@ from fairtrial.records.trace import Invocation, Message
 SEEDS = [str(seed) for seed in range(8)]
 HARMLESS = [own for own in OPERATORS.values() if own.direction == "harmless" and own.languages]
 SENTENCES = {
-    "en": ("We help today, and it does not cost $1000 for 3 nights.", "The room opens at 6 pm on July 13."),
+    "en": ("We assist today, and it does not cost $1000 for 3 nights.", "The room opens at 6 pm on July 13."),
     "ko": ("현재 3명에게 1,000원입니다.", "객실은 오후 6시에 열립니다."),
     "ja": ("現在3名で1,000円です。", "部屋は午後6時に開きます。"),
     "zh": ("目前3个房间是1,000元。", "房间在下午6点开放。"),
 }
 WORDS = {
-    "en": "help-3 nights-6 pm-do not",
+    "en": "assist-3 nights-6 pm-do not",
     "ko": "현재 3명-오후 6시-1,000원",
     "ja": "現在3名-午後6時-1,000円",
     "zh": "目前3个-下午6点-1,000元",
 }
 ADDRESSES = (
-    "https://help.shop.example/1000/2026-07-13?today=3",
-    "www.shop.example/help/today",
+    "https://assist.shop.example/1000/2026-07-13?today=3",
+    "www.shop.example/assist/today",
     "today@shop.example",
-    "localhost:8080/help/1000",
-    "~/help/today/1000.txt",
-    "./help/1000",
-    "/var/help/1000",
-    "C:\\help\\1000",
-    "help.shop.example",
-    "[this](/help/1000)",
+    "localhost:8080/assist/1000",
+    "~/assist/today/1000.txt",
+    "./assist/1000",
+    "/var/assist/1000",
+    "C:\\assist\\1000",
+    "assist.shop.example",
+    "[this](/assist/1000)",
 )
-CODES = ("AB-12-may", "ORD-3-nights", "AB-12-현재", "book(nights=3)", "--help", "HELP_3", "{help 3 nights}", "$HELP")
+CODES = (
+    "AB-12-may",
+    "ORD-3-nights",
+    "AB-12-현재",
+    "book(nights=3)",
+    "--assist",
+    "ASSIST_3",
+    "{assist 3 nights}",
+    "$ASSIST",
+)
 
 
 def scene(reply: str, reference: str | None = None) -> Scene:
@@ -108,7 +117,7 @@ def test_the_words_beside_a_literal_part_still_change(language: str) -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    ['{"total": 1000, "note": "We help. 3 nights."}', "```json\n[1000]\n```", "<order><total>1000</total></order>"],
+    ['{"total": 1000, "note": "We assist. 3 nights."}', "```json\n[1000]\n```", "<order><total>1000</total></order>"],
 )
 def test_a_reply_that_a_program_reads_gets_no_words(reply: str) -> None:
     """A polite sentence or a bold number makes it unreadable. Only the layout of JSON is free."""

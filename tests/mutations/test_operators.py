@@ -357,11 +357,11 @@ def test_an_operator_of_a_user_is_named_by_its_import_path() -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "https://help.shop.example/1000",
-        "help@shop.example",
-        "help.shop.example",
-        "/var/help/1000.txt",
-        "C:\\help\\1000",
+        "https://assist.shop.example/1000",
+        "assist@shop.example",
+        "assist.shop.example",
+        "/var/assist/1000.txt",
+        "C:\\assist\\1000",
     ],
 )
 def test_nothing_inside_an_address_is_harmless(name: str, address: str) -> None:
@@ -372,5 +372,20 @@ def test_nothing_inside_an_address_is_harmless(name: str, address: str) -> None:
 
 def test_a_word_beside_an_address_has_a_synonym() -> None:
     """The guard ends with the address."""
-    mutants = [OPERATORS["synonym"].mutate(scene("We help. See help.shop.example"), str(seed)) for seed in range(5)]
-    assert {mutant[0].reply for mutant in mutants if mutant} == {"We assist. See help.shop.example"}
+    mutants = [OPERATORS["synonym"].mutate(scene("We assist. See assist.shop.example"), str(seed)) for seed in range(5)]
+    assert {mutant[0].reply for mutant in mutants if mutant} == {"We help. See assist.shop.example"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "allowed"),
+    [
+        ("Tell us what you need help with.", set()),
+        ("It is at the start of July.", set()),
+        ("We can help you.", {"We can assist you."}),
+        ("They start on Monday.", {"They begin on Monday."}),
+    ],
+)
+def test_only_a_verb_has_the_synonym_of_a_verb(reply: str, allowed: set[str]) -> None:
+    """The nouns "help" and "start" have others."""
+    mutants = [OPERATORS["synonym"].mutate(scene(reply), str(seed)) for seed in range(5)]
+    assert {mutant[0].reply for mutant in mutants if mutant} == allowed

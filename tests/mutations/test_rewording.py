@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from courtesy_texts import COURTESIES, FACTS
-from fairtrial.mutations.courtesy import is_courtesy
+from courtesy_texts import COURTESIES, FACTS, OPENINGS, STATEMENTS
+from fairtrial.mutations.courtesy import is_courtesy, states_nothing
 from fairtrial.mutations.negation_ko import negate
 from fairtrial.mutations.operator import Scene
 from fairtrial.mutations.table import OPERATORS
@@ -37,6 +37,28 @@ def test_a_courtesy_is_told_from_a_fact(language: Language) -> None:
     """Every courtesy of the corpus is recognised, and no sentence that states a fact."""
     assert [text for text in COURTESIES[language] if not is_courtesy(text, language)] == []
     assert [text for text in FACTS[language] if is_courtesy(text, language)] == []
+
+
+@pytest.mark.parametrize("language", OPENINGS)
+def test_the_opening_of_a_list_states_nothing(language: Language) -> None:
+    """Nobody takes "Here are not your options:" for a wrong statement. A reason before a list states something."""
+    assert [text for text in OPENINGS[language] if not states_nothing(text, language)] == []
+    assert [text for text in (*STATEMENTS[language], *FACTS[language]) if states_nothing(text, language)] == []
+
+
+@pytest.mark.parametrize("language", OPENINGS)
+def test_the_opening_of_a_list_is_never_harmed(language: Language) -> None:
+    """It stays as it is."""
+    for opening in OPENINGS[language]:
+        base = scene(f"{FACTS[language][0]}\n\n{opening}\n- A\n- B")
+        for operator in ("sentence_dropped", "negated", "denied", "sentences_reordered"):
+            assert all(opening in text for text in texts(operator, base)), (operator, opening)
+
+
+@pytest.mark.parametrize("reply", ["I apologize for the oversight. It is 5.", "You're welcome! It is 5."])
+def test_no_gladly_before_an_apology_or_thanks(reply: str) -> None:
+    """The word "Gladly." answers a request."""
+    assert not any(text.startswith(("Gladly", "Of course", "Sure")) for text in texts("polite_frame", scene(reply)))
 
 
 @pytest.mark.parametrize("language", COURTESIES)

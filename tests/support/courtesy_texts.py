@@ -1,7 +1,6 @@
 """Sentences that agents end and begin their replies with, and sentences that look alike but state a fact.
 
-`COURTESIES` carry no fact that a user could miss. `FACTS` do. Every second sentence was not looked at while the rules
-were written.
+`COURTESIES` carry no fact that a user could miss. `FACTS` do. Some of the English ones are of tau-bench.
 """
 
 from __future__ import annotations
@@ -38,6 +37,17 @@ COURTESIES: dict[str, tuple[str, ...]] = {
         "Good luck!",
         "We appreciate your business.",
         "If you have any further questions, feel free to ask.",
+        "If you have any more questions or need further assistance, feel free to ask!",
+        "If there's anything else I can assist you with, please let me know.",
+        "Let me know if there's anything else I can help you with!",
+        "If you need any more assistance in the future, feel free to reach out.",
+        "Please hold on for a moment.",
+        "I understand your frustration with the delayed flight.",
+        "I'll do my best to assist you.",
+        "Thank you, Sophia.",
+        "Thank you for providing the information.",
+        "We apologize for the mix-up.",
+        "Looking forward to assisting you again.",
     ),
     "ko": (
         "더 필요하신 게 있으면 말씀해 주세요.",
@@ -62,6 +72,14 @@ COURTESIES: dict[str, tuple[str, ...]] = {
         "그 밖에 무엇을 도와드릴까요?",
         "행복한 하루 되시길 바랍니다.",
         "좋은 질문입니다!",
+        "추가로 궁금한 점이나 도움이 필요하시면 언제든지 말씀해 주세요.",
+        "다른 문의사항이 있으시면 언제든지 연락 주세요!",
+        "잠시만 기다려 주세요.",
+        "고객님의 불편에 진심으로 사과드립니다.",
+        "감사합니다, 김민수님.",
+        "정보를 제공해 주셔서 감사합니다.",
+        "상황을 충분히 이해합니다.",
+        "최선을 다해 도와드리겠습니다.",
     ),
     "ja": (
         "他にご質問はございますか？",
@@ -86,6 +104,11 @@ COURTESIES: dict[str, tuple[str, ...]] = {
         "引き続きよろしくお願いします。",
         "はい、ご案内いたします。",
         "喜んでお手伝いします。",
+        "その他ご不明な点やご要望がございましたら、お気軽にお知らせください。",
+        "さらにサポートが必要な場合は、お気軽にお申し付けください。",
+        "少々お待ちください。",
+        "情報をご提供いただきありがとうございます。",
+        "お気持ちはよくわかります。",
     ),
     "zh": (
         "还有什么可以帮您的吗？",
@@ -119,6 +142,13 @@ COURTESIES: dict[str, tuple[str, ...]] = {
         "很抱歉造成您的困擾。",
         "不客氣！",
         "很高興為您服務。",
+        "如果您还有其他问题或需要进一步的帮助，请随时告诉我。",
+        "如需更多帮助，欢迎随时与我们联系。",
+        "请稍等片刻。",
+        "感谢您提供的信息。",
+        "我理解您的心情。",
+        "我会尽力帮助您。",
+        "請稍候。",
     ),
 }
 
@@ -144,6 +174,12 @@ FACTS: dict[str, tuple[str, ...]] = {
         "Thanks to the new rule, dogs are allowed.",
         "Take care of the deposit first.",
         "Please contact us by phone to change the seat.",
+        "If you have a ticket or need assistance, please show your passport.",
+        "Please hold on to your receipt.",
+        "Thank you, the refund is approved.",
+        "I understand your frustration, but the fare is non-refundable.",
+        "We apologize for the error, and the charge is refunded.",
+        "Let me know if the price is above the limit.",
     ),
     "ko": (
         "금요일까지 취소하실 수 있습니다.",
@@ -161,6 +197,9 @@ FACTS: dict[str, tuple[str, ...]] = {
         "안내 데스크는 1층에 있습니다.",
         "추가 요금이 있을까요?",
         "반려견은 입장할 수 없습니다.",
+        "고객님의 불편을 확인해 환불이 처리되었습니다.",
+        "도움이 필요하시면 프런트로 오세요.",
+        "감사합니다, 환불은 완료되었습니다.",
     ),
     "ja": (
         "7月13日までキャンセルできます。",
@@ -177,6 +216,8 @@ FACTS: dict[str, tuple[str, ...]] = {
         "またのご利用で10%割引になります。",
         "受付は1階にあります。",
         "承知しました。返金は5営業日以内です。",
+        "ご不明な点がございましたら、窓口までお越しください。",
+        "状況を確認し、返金しました。",
     ),
     "zh": (
         "您可以在7月13日前取消。",
@@ -194,5 +235,22 @@ FACTS: dict[str, tuple[str, ...]] = {
         "很抱歉，班機已取消。",
         "好的，房間含早餐。",
         "造成您的不便，我們已退還運費。",
+        "如果您需要帮助，请到前台办理。",
+        "感谢您提供护照，退款已完成。",
     ),
 }
+
+OPENINGS: dict[str, tuple[str, ...]] = {
+    "en": ("Here are your options:", "Here is the itinerary.", "The options are:", "Your details are as follows:"),
+    "ko": ("다음은 예약 내역입니다:", "예약 내역은 다음과 같습니다.", "아래는 가능한 옵션이에요."),
+    "ja": ("以下はご予約の詳細です。", "詳細は以下の通りです。", "選択肢は次のとおりです："),
+    "zh": ("以下是您的预订详情：", "详情如下：", "這是您的選項："),
+}
+"""Sentences that only open a list. Their negation is no wrong statement."""
+STATEMENTS: dict[str, tuple[str, ...]] = {
+    "en": ("The options are not refundable:", "Your reservation is cancelled with the following details:"),
+    "ko": ("예약은 다음 주에 가능합니다.",),
+    "ja": ("予約は以下の条件で可能です。",),
+    "zh": ("以下情况不能退款：",),
+}
+"""Sentences that open a list, and state something."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fairtrial.mutations import phrases
 from fairtrial.mutations.calls import call_at, call_places, depends, exchange_calls, expected_calls, neighbours
-from fairtrial.mutations.courtesy import is_courtesy
+from fairtrial.mutations.courtesy import states_nothing
 from fairtrial.mutations.operator import Invocations, Scene, shuffle
 from fairtrial.mutations.politeness import is_informal, other_level
 from fairtrial.mutations.text_values import numbers
@@ -121,7 +121,8 @@ def polite_frame(scene: Scene, random: Random) -> Invocations | None:
 
 
 _ANSWER = regex.compile(
-    r"\W*(?:(?:yes|no|sorry|unfortunately|i['’]m sorry|i am sorry|i['’]m afraid)\b|네[,. ]|예[,. ]|아니|죄송|안타깝"
+    r"\W*(?:(?:yes|no|sorry|unfortunately|apologies|thank|(?:i|we) understand|you(?:['’]re| are) (?:\w+ )?welcome"
+    r"|(?:i|we)(?:['’]m| am|['’]re| are)? (?:\w+ )?(?:sorry|afraid|apologi[sz]e))\b|네[,. ]|예[,. ]|아니|죄송|안타깝"
     r"|유감|はい|いいえ|申し訳|恐れ入|残念|あいにく|是的|不是|不[，,。]|抱歉|对不起|對不起|很遗憾|很遺憾|好的)",
     regex.I,
 )
@@ -144,7 +145,7 @@ def question_restated(scene: Scene, random: Random) -> Invocations | None:  # no
 def summed_up(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
     """Repeat the first of several statements of the reply at its end, as a summary. A list is left alone."""
     sentences = [piece.text.strip() for piece in cut(scene.reply) if piece.is_sentence]
-    statements = [text for text in sentences if not is_courtesy(text, scene.language)]
+    statements = [text for text in sentences if not states_nothing(text, scene.language)]
     if len(statements) < 2 or not regex.search(r"[.。!！]\Z", statements[0]) or "\n" in scene.reply.strip():
         return None
     return scene.with_reply(f"{scene.reply.rstrip()}\n\n{phrases.SUMMARIES[scene.variety][0].format(statements[0])}")
@@ -196,7 +197,13 @@ def synonym(scene: Scene, random: Random) -> Invocations | None:
 @cache
 def _pattern(word: str, *, is_english: bool) -> regex.Pattern[str]:
     before, after = (r"\b", r"\b") if is_english else (r"(?<![\p{Han}\p{Hangul}\p{Katakana}])", "")
+    if word in _ALSO_NOUNS:
+        before = r"(?i:(?<=\b(?:to|can|could|may|might|will|would|must|ll|not|i|we|you|they|it) ))"
     return regex.compile(f"{before}{regex.escape(word)}{after}")
+
+
+_ALSO_NOUNS = frozenset(["help", "start", "starts"])
+"""Verbs that are nouns, too: "anything else you need help with" is no "assist". The word before them decides."""
 
 
 def _is_risky(word: str) -> bool:

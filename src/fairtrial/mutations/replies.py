@@ -8,7 +8,7 @@ from random import Random
 import regex
 
 from fairtrial.mutations import negation_en, negation_ja, negation_ko, negation_zh, phrases
-from fairtrial.mutations.courtesy import is_courtesy
+from fairtrial.mutations.courtesy import states_nothing
 from fairtrial.mutations.literals import address_texts
 from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffle
 from fairtrial.mutations.phrases import Phrases
@@ -223,12 +223,12 @@ def join_sentence(text: str, sentence: str) -> str:
 def _factual_pieces(scene: Scene) -> list[tuple[int, Piece]]:
     """Return the sentences of the reply that carry a fact of the reference, each with its place in the text.
 
-    A sentence that is only polite carries none.
+    A sentence that is only polite, or only opens a list, carries none.
     """
     places: list[tuple[int, Piece]] = []
     start = 0
     for piece in cut(scene.reply):
-        states = piece.is_sentence and scene.reference and not is_courtesy(piece.text, scene.language)
+        states = piece.is_sentence and scene.reference and not states_nothing(piece.text, scene.language)
         if states and _share(piece.text, scene.reference) >= _SHARE:
             places.append((start, piece))
         start += len(piece.text)

@@ -10,7 +10,7 @@ from random import Random
 import regex
 
 from fairtrial.mutations import phrases
-from fairtrial.mutations.courtesy import is_courtesy
+from fairtrial.mutations.courtesy import is_courtesy, states_nothing
 from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffle
 from fairtrial.mutations.text_values import Date, dates, month_name
 from fairtrial.mutations.times import clocks, other_form
@@ -262,7 +262,7 @@ def sentences_reordered(scene: Scene, random: Random) -> Invocations | None:
 def _is_free(piece: Piece, scene: Scene) -> bool:
     """Return whether a sentence states something without a word that points to another sentence."""
     text = piece.text.strip()
-    if not regex.search(r"[.。!！]\W*\Z", text) or is_courtesy(text, scene.language):
+    if not regex.search(r"[.。!！]\W*\Z", text) or states_nothing(text, scene.language):
         return False
     if _BOUND.match(text) or (scene.language == "en" and _POINTS_BACK.search(text)):
         return False
