@@ -18,7 +18,7 @@ _GLUED_NUMERALS = frozenset(
 )
 _LOST = LazyPattern(
     # The marks of footnotes: "$75,0001", "the 1890s1", "6 September 16661". And "39. 97 lakh".
-    rf"(?<=\d,\d\d\d)\d{{1,2}}(?![\d,.])|(?<=[12]\d\d0s)\d{{1,2}}(?!\w)|(?<![\w.])(?:{'|'.join(_MONTHS)})(?: \d{{1,2}},)? [12]\d\d\d(?P<mark>\d)(?!\w)"
+    rf"(?<=\d,\d\d\d)\d{{1,2}}(?![\d,]|\.\d)|(?<=[12]\d\d0s)\d{{1,2}}(?!\w)|(?<![\w.])(?:{'|'.join(_MONTHS)})(?: \d{{1,2}},)? [12]\d\d\d(?P<mark>\d)(?!\w)"
     r"|(?<![\w.,])[^\w\s]?\d{1,3}\.(?P<space> )(?=\d{1,3} ?(?:lakh|crore|million|billion|trillion|percent|%))"
 )
 _BEFORE_NUMERAL = LazyPattern(

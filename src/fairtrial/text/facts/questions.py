@@ -9,7 +9,7 @@ from fairtrial.text.lazy_pattern import LazyPattern
 
 _NAME_QUESTION = LazyPattern(r"(?i)\b(?:who|whose|whom|where|which|what)\b")
 _VALUE_QUESTION = LazyPattern(
-    r"(?i)\b(?:when|how|why|years?|dates?|days?|months?|times?|numbers?|ages?|old|many|much|long|often|far|costs?|prices?"
+    r"(?i)\b(?:when|how|why|years?|dates?|days?|months?|times?|(?:what|which|the|in) numbers?(?! one)|ages?|old|many|much|long|often|far|costs?|prices?"
     r"|amounts?|fees?|percent|percentage|scores?|sizes?|length|height|weight|temperature|distance|speed|rates?|population"
     r"|codes?|versions?|totals?|sum|counts?|values?|terms?|details?|status|about)\b|\?.*\?"
 )
@@ -56,7 +56,8 @@ def _find_head(reference: str, reply: str, question: str, words: frozenset[str])
     if 3 * sum(word.lower() in words for word in head) < len(head):
         return 0
     is_name = any(word[0].isupper() for word in head[1:]) or (
-        head[0][0].isupper() and bool(_PERSON_QUESTION.search(question) or f" {head[0]}" in reply)
+        head[0][0].isupper()
+        and bool(_PERSON_QUESTION.search(question) or f" {head[0]}" in reply or reply.strip(" .") == head[0])
     )
     return match.start() if is_name else 0
 
