@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.fact import NUMBER, Kind, Reading
+from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
 from fairtrial.text.facts.units import unit_pattern
-from fairtrial.text.facts.word_patterns import StartPattern
+from fairtrial.text.facts.word_patterns import StartPattern, cue
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}|\d{1,18})(?:\.\d{1,18})?"
@@ -30,10 +30,25 @@ _NO_CODE = LazyPattern(
 
 
 _NUMBER_WITH_UNIT = LazyPattern(lambda: rf"{_NUM}-?(?:{unit_pattern()})(?:{_NUM}(?:{unit_pattern()}))?")
+_BOOKS = (
+    "genesis exodus leviticus numbers deuteronomy joshua judges ruth samuel kings chronicles ezra nehemiah esther job "
+    "psalm psalms proverbs ecclesiastes isaiah jeremiah lamentations ezekiel daniel hosea joel amos obadiah jonah micah "
+    "nahum habakkuk zephaniah haggai zechariah malachi matthew mark luke john acts romans corinthians galatians "
+    "ephesians philippians colossians thessalonians timothy titus philemon hebrews james peter jude revelation"
+)
+VERSES_CUE = cue(_BOOKS)
+VERSES = LazyPattern(
+    rf"\b(?:{_BOOKS.replace(' ', '|')}) (?P<verse>\d{{1,3}}:\d{{1,3}})(?:-\d{{1,3}})?(?![\d:]|[ ]?[ap]\.?m)"
+)
 MAY_BE_CODE = LazyPattern(
     r"[#+\d](?:(?<=[#+])|(?<=[a-z]\d)|(?<=[a-z][_-]\d)|(?<=\d)(?:[_-]?[a-z]|-\d|\.\d{1,9}\.\d|\d{6})|(?<=0)\d\d)"
 )
 """A part that each match of the pattern of codes has."""
+
+
+def find_verses(match: re.Match[str]) -> list[Fact]:
+    """Return the chapter and verse behind the name of a book, which need not be repeated, and may not be another."""
+    return [Fact("code", (Reading("code", match["verse"]),), match.start("verse"), match.end(), weak=True)]
 
 
 def find_code(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:

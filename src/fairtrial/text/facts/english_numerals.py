@@ -91,6 +91,9 @@ _PRONOUN_BEFORE = LazyPattern(
 _PRONOUN_AFTER = LazyPattern(r"[ ](?:of\b|another\b|can\b|should\b|must\b|may\b|is\b|who\b|that\b|moment|more thing)")
 
 
+_ONCE = LazyPattern(r"[.,;]|[ ]in[ ]\d{4}")
+
+
 def english_numerals(text: str) -> list[tuple[int, int, str]]:
     """Return the numerals of a small-letter text: their spans, and their digits.
 
@@ -166,7 +169,10 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
     if kind == "article":
         return "per" if _PER.search(text, max(0, match.start() - 12), match.start()) else "1"
     if kind == "times":
-        return {"once": None, "twice": "2 times", "thrice": "3 times"}[get("times")]
+        if get("times") == "once":
+            is_count = _ONCE.match(text, match.end()) and not text.endswith("at ", 0, match.start())
+            return "1 times" if is_count else None
+        return {"twice": "2 times", "thrice": "3 times"}[get("times")]
     return "2" if get("couple") and text[match.end() : match.end() + 1] == " " else None
 
 
@@ -180,7 +186,7 @@ def _cardinal(text: str, match: re.Match[str]) -> str | None:
     words = re.split(r"[ -]", run)
     if len(words) > 1 and all(word in _UNITS for word in words):
         # Digits that are read one by one ("one two three"), or two numbers ("nineteen eighty").
-        if all(_UNITS[word] < 10 for word in words):
+        if all(_UNITS[word] < 10 for word in words) and text[match.end() : match.end() + 1] != "-":
             return "".join(str(_UNITS[word]) for word in words)
         return " ".join(str(_UNITS[word]) for word in words)
     if len(words) > 1 and words[0] in _UNITS and _UNITS[words[0]] > 9 and words[1] in _TENS:

@@ -17,8 +17,9 @@ from fairtrial.text.facts.names import exchanged_names, replaced_names
 from fairtrial.text.facts.own_units import with_own_units
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
 from fairtrial.text.facts.promises import Promise, find_promises
+from fairtrial.text.facts.questions import soften_details
 from fairtrial.text.facts.units import Unit
-from fairtrial.text.facts.vagueness import find_vaguer, soften_ranges
+from fairtrial.text.facts.vagueness import IN_RANGE, find_vaguer, soften_ranges
 from fairtrial.text.facts.word_facts import compare_words
 from fairtrial.text.lazy_pattern import LazyPattern
 
@@ -100,7 +101,9 @@ def compare_facts(
         counts = f"{len(expected):,} facts of the reference and {len(actual):,} of the reply"
         return Agreement((), (), (), unread=f"{counts} are more than {_MOST_PAIRS:,} pairs")
     findings, extra = _findings(expected, actual, tolerance, reference, reply)
-    findings = compare_words(findings, reference, reply, reader.kinds, question)
+    findings = tuple(
+        soften_details(compare_words(findings, reference, reply, reader.kinds, question), reference, reply, question)
+    )
     promises = tuple(_find_invented(reply, reference, question, findings)) if "promise" in reader.kinds else ()
     if not polarity:
         return Agreement(findings, (), extra, promises=promises)
@@ -193,9 +196,19 @@ def _find_unmatched(
     fact: Fact, expected: Sequence[Fact], extra: Sequence[Fact], actual: Sequence[Fact], texts: tuple[str, str]
 ) -> Finding | None:
     """Return the finding of a fact that no fact of the reply equals, or nothing if the fact is weak and has no rival."""
+    if fact.kind == "number":
+        # The "first" of a reply does not stand for the 4 of a reference.
+        is_ordinal = bool(_ORDINAL.search(texts[0][fact.start : fact.end]))
+        extra = [
+            item
+            for item in extra
+            if item.kind != "number" or is_ordinal == bool(_ORDINAL.search(texts[1][item.start : item.end]))
+        ]
     rival = _rival(fact, extra)
     vaguer = None if fact.weak else find_vaguer(fact, expected, extra, texts)
-    if vaguer is not None and (rival is None or rival is vaguer[0] or fact.kind in {"date", "number"}):
+    if vaguer is not None and (
+        rival is None or rival is vaguer[0] or fact.kind in {"date", "number"} or vaguer[1] == IN_RANGE
+    ):
         return Finding(fact, "undecided", *vaguer)
     if not fact.weak and (sources := find_sources(fact, extra, actual)):
         first, last = (texts[1][item.start : item.end].strip() for item in sources)
@@ -205,6 +218,7 @@ def _find_unmatched(
     return None if fact.weak else Finding(fact, "missing")
 
 
+_ORDINAL = LazyPattern(r"(?i)(?:\dst|\dnd|\drd|th|first|second|third|^[第제].*)$")
 _AMBIGUOUS = "the dates are equal in one order of month and day, and not in the other; the option locale decides"
 
 

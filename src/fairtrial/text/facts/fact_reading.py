@@ -31,7 +31,7 @@ from fairtrial.text.facts.calendar_facts import (
 )
 from fairtrial.text.facts.canonical import Canonical, canonicalise
 from fairtrial.text.facts.claims import Claims
-from fairtrial.text.facts.codes import ADDRESSES, CODES, MAY_BE_CODE, find_code
+from fairtrial.text.facts.codes import ADDRESSES, CODES, MAY_BE_CODE, VERSES, VERSES_CUE, find_code, find_verses
 from fairtrial.text.facts.compounds import FEET_AND_INCHES, FEET_CUE, find_feet_and_inches, join_compounds
 from fairtrial.text.facts.decades import DECADES, DECADES_CUE, YEAR_RANGES, find_decades, find_year_ranges
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
@@ -199,6 +199,8 @@ def _take_numbers(work: Claims, text: str) -> None:
     work.drop(_FOOTNOTE, _BRACKET)
     if marked and _INLINE_LIST.search(text):
         work.drop(_INLINE_MARK)
+    if ":" in text:
+        work.take_many(VERSES, find_verses, VERSES_CUE)
     work.take_many(_FRACTION, _fractions, _SLASH)
     work.take_many(FEET_AND_INCHES, find_feet_and_inches, FEET_CUE)
     work.take_many(_TEMPERATURE, _temperatures, _DEGREES_CUE)

@@ -11,6 +11,24 @@ _MONTHS = "january february march april may june july august september october n
 _GLUED_MONTHS = frozenset(
     word + month for word in ("in", "on", "of", "from", "since", "by", "until") for month in _MONTHS
 )
+_GLUED_NUMERALS = frozenset(
+    word + numeral
+    for word in "have has are were to is was the in for".split()
+    for numeral in "two three four five six seven eight nine twelve".split()
+)
+_LOST = LazyPattern(
+    # The marks of footnotes: "$75,0001", "the 1890s1", "6 September 16661". And "39. 97 lakh".
+    rf"(?<=\d,\d\d\d)\d{{1,2}}(?![\d,]|\.\d)|(?<=[12]\d\d0s)\d{{1,2}}(?!\w)|(?<![\w.])(?:{'|'.join(_MONTHS)})(?: \d{{1,2}},)? [12]\d\d\d(?P<mark>\d)(?!\w)"
+    r"|(?<![\w.,])[^\w\s]?\d{1,3}\.(?P<space> )(?=\d{1,3} ?(?:lakh|crore|million|billion|trillion|percent|%))"
+)
+_BEFORE_NUMERAL = LazyPattern(
+    r"(?<![a-z])(?:have|has|are|were|to|is|was|the|in|for)(?=(?:two|three|four|five|six|seven|eight|nine|twelve)(?![a-z]))"
+)
+_MAY_BE_LOST = LazyPattern(r"\d,\d{4}|\d0s\d|[a-z,] [12]\d{4}|\d\. \d")
+_AGE = LazyPattern(
+    r"\b(?:age|aged|age of) (?P<years>\d{1,3})(?![\w-]|[.,]\d| ?(?:years?|months?|weeks?|days?|to|and|or)\b)"
+)
+_AGES = frozenset({"age", "aged"})
 _BESIDE_DIGIT = LazyPattern(r"\d(?:(?<=[a-z]\d)|[a-z])")
 _GLUED = LazyPattern(
     rf"(?<![a-z0-9_.@/#-])(?P<word>{_SMALL.replace(' ', '|')})(?=\d{{1,4}}(?![a-z0-9_-])|\d{{4}}s|\d{{4}}(?:{_AFTER.replace(' ', '|')})(?![a-z]))"
@@ -50,6 +68,8 @@ def spread_words(text: str) -> list[tuple[int, int, str]]:
     """Return the edits that write the month of a range of days twice ("6-14 july"), and digits for "article ii"."""
     words = read_cues(text).words
     edits: list[tuple[int, int, str]] = []
+    if not words.isdisjoint(_AGES):
+        edits += [(match.end(), match.end(), " years old") for match in _AGE.finditer(text)]
     if not words.isdisjoint(_MONTH_SET):
         for match in _DAYS.finditer(text):
             if match["day"]:
@@ -66,7 +86,20 @@ def spread_words(text: str) -> list[tuple[int, int, str]]:
 
 
 def split_glued(text: str) -> list[tuple[int, int, str]]:
-    """Return the edits that put a space between a small word and a number or a month: their spans, and the space."""
-    if not (_BESIDE_DIGIT.search(text) or not _GLUED_MONTHS.isdisjoint(read_cues(text).words)):
-        return []
-    return [(match.end(), match.end(), " ") for match in _GLUED.finditer(text)]
+    """Return the edits that put a space between a small word and a number or a month, and drop marks of footnotes."""
+    words = read_cues(text).words
+    edits: list[tuple[int, int, str]] = []
+    if not words.isdisjoint(_GLUED_NUMERALS):
+        edits += [(place, place, " ") for place in _places_in_numerals(text)]
+    if _MAY_BE_LOST.search(text):
+        edits += [
+            (*(match.span(match.lastgroup) if match.lastgroup else match.span()), "") for match in _LOST.finditer(text)
+        ]
+    if _BESIDE_DIGIT.search(text) or not words.isdisjoint(_GLUED_MONTHS):
+        edits += [(match.end(), match.end(), " ") for match in _GLUED.finditer(text)]
+    return sorted(edits)
+
+
+def _places_in_numerals(text: str) -> list[int]:
+    """Return where a numeral begins that a small word precedes without a space, as in "have" and "two"."""
+    return [match.end() for match in _BEFORE_NUMERAL.finditer(text)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from fairtrial.text.facts.fact import Fact, Reading
@@ -24,7 +25,20 @@ def find_quotations(text: str) -> tuple[Fact, ...]:
     return tuple(
         Fact("quote", (Reading("quote", value),), *match.span(match.lastindex or 0))
         for match in _QUOTATION.finditer(text)
-        if (value := fold_quotation(match[match.lastindex or 0]))
+        if (value := fold_quotation(match[match.lastindex or 0])) and not _is_nickname(match)
+    )
+
+
+_BEFORE, _AFTER = LazyPattern(r"\b[A-Z][a-z]+ $"), LazyPattern(r" [A-Z][a-z]+")
+
+
+def _is_nickname(match: re.Match[str]) -> bool:
+    """Return whether a quoted word stands inside a name, as in Ethel "Edy" Proctor."""
+    text, (start, end) = match.string, match.span()
+    return (
+        text[start + 1 : end - 1].isalpha()
+        and bool(_BEFORE.search(text[max(0, start - 20) : start]))
+        and bool(_AFTER.match(text, end))
     )
 
 

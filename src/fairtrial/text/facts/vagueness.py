@@ -10,7 +10,11 @@ from fairtrial.text.facts.fact import NUMBER, Fact, Reading
 from fairtrial.text.facts.finding import Finding
 from fairtrial.text.lazy_pattern import LazyPattern
 
+IN_RANGE = "the reply states a range that includes it"
 _BETWEEN = LazyPattern(r"(?i)\s?(?:-|–|—|~|〜|to|and|until|till|through|から|至|到|에서)\s?")
+
+
+_CALENDAR = frozenset({"date", YEARS, "clock", "weekday", "day"})
 
 
 def find_vaguer(
@@ -32,7 +36,7 @@ def find_vaguer(
         return None
     for first, last in _ranges(actual, texts[1]):
         if _holds(first, last, fact):
-            return first, "the reply states a range that includes it"
+            return first, IN_RANGE
     return None
 
 
@@ -94,6 +98,9 @@ def _why(fact: Fact, counterpart: Fact) -> str:
             if former.dimension == latter.dimension and (
                 _is_round(former, latter, counterpart) or _is_rounded(former, latter)
             ):
+                return "the reply states a round number that includes it"
+            if former.dimension == NUMBER and latter.dimension not in _CALENDAR and _is_rounded(former, latter):
+                # "247 million acres" for "247.3 million".
                 return "the reply states a round number that includes it"
             if _is_year_with_footnote(former, latter):
                 return "the reply may state the year and the mark of a footnote"

@@ -24,10 +24,20 @@ def compare_words(
     counts = {float(item.sizes[0]) for item in lists if item.sizes[0] == item.sizes[1]}
     findings_with_counts = [item._replace(state="found") if _is_count(item, counts) else item for item in findings]
     if "list" in kinds:
-        findings_with_counts += [item for hit in lists for item in _members(hit, reference, reply)]
+        findings_with_counts += [
+            item
+            for hit in lists
+            for item in _members(hit, reference, reply)
+            # A reply need not repeat what the question names.
+            if item.state != "missing" or _text(item, reference) not in question.lower()
+        ]
     if "quote" in kinds:
         findings_with_counts += _quotations(reference, reply, question)
     return tuple(findings_with_counts)
+
+
+def _text(finding: Finding, reference: str) -> str:
+    return reference[finding.fact.start : finding.fact.end].strip().lower()
 
 
 def _is_count(finding: Finding, counts: set[float]) -> bool:
