@@ -230,7 +230,7 @@ $(VENV)/.browser: $(VENV)/.ready
 test-browser: $(VENV)/.browser ui/node_modules/.ready ## Run the tests that need Chromium: FAIRTRIAL_CHROMIUM=/usr/bin/chromium
 	@test -x "$${FAIRTRIAL_CHROMIUM:-/usr/bin/chromium}" || { echo "test-browser lacks Chromium; FAIRTRIAL_CHROMIUM names its program" >&2; exit 1; }
 	@fc-list :lang=ko | grep -q . && fc-list :lang=ja | grep -q . && fc-list :lang=zh | grep -q . || { echo "test-browser lacks fonts for Korean, Japanese and Chinese, for example fonts-noto-cjk" >&2; exit 1; }
-	$(BIN)/pytest $(NO_HANGS) -o faulthandler_timeout=1500 -m browser tests/browser
+	$(BIN)/pytest $(NO_HANGS) -n 2 --dist loadgroup -o faulthandler_timeout=1500 -m browser tests/browser
 
 test-installs: $(VENV)/.ready ## Resolve every pair of extras, and install them beside the frameworks of users
 	$(BIN)/python .ci/installs.py

@@ -38,7 +38,8 @@ SENTENCES = """() => {
   const found = [];
   while (walker.nextNode()) {
     const text = walker.currentNode.data.trim();
-    if (/[A-Za-z]{2,}[ ,:;]+[a-z]{2,}/.test(text) && !walker.currentNode.parentElement.closest(content)) found.push(text);
+    if (walker.currentNode.parentElement.closest(content)) continue;
+    if (/[A-Za-z]{2,}[ ,:;]+[a-z]{2,}/.test(text)) found.push(text);
   }
   return [...new Set(found)];
 }"""

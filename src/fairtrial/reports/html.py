@@ -30,6 +30,7 @@ from fairtrial.text.display import visible
 from fairtrial.text.languages import ENGLISH, speaking
 from fairtrial.text.redaction.redact import may_hold_secrets, redact
 from fairtrial.text.redaction.redact_json import redact_json
+from fairtrial.text.redaction.secret_names import kind_of_name
 from fairtrial.text.redaction.secret_values import secret_under
 
 CHUNK = 100
@@ -41,6 +42,9 @@ _END_OF_TEXT, _END_OF_ATTEMPT = b"\xff", b"\xfe"
 
 _REMOVED = "[REDACTED:pair]"
 """The note in place of a value whose key says that it is a secret."""
+
+_WITH_MEMBERS, _WITH_ITEMS, _HOLDERS = (dict, msgspec.Struct), (list, tuple), (dict, list)
+"""Types as `isinstance` takes them. A union such as `dict | list` would be made anew for each of a million values."""
 
 _LONG = 2000
 _END_OF_FENCE = "\n<<<end "
@@ -193,7 +197,9 @@ def _pack_attempts(attempts: Iterable[AttemptView], cleaner: Cleaner) -> tuple[b
     for attempt in attempts:
         _learn_clean(set(_texts_of_votes(attempt)))
         numbers: dict[str, int] = {}
-        details.add(separator + msgspec.json.encode(_number_items(cleaner(attempt), numbers)))
+        content = cleaner(attempt)
+        _number_items(content, numbers)
+        details.add(separator + msgspec.json.encode(content))
         texts.add(_END_OF_TEXT.join(text.encode() for text in numbers) + _END_OF_ATTEMPT)
         separator = b","
     details.add(b"]")
@@ -207,12 +213,13 @@ def clean(value: Any, key: str = "") -> Any:
     """
     if isinstance(value, str):
         return _REMOVED if key and secret_under(key, value) else _clean_text(value)
-    if isinstance(value, dict | msgspec.Struct):
+    if value is None or value is True or value is False:
+        return value
+    if isinstance(value, _WITH_MEMBERS):
         return _clean_members(value)
-    if isinstance(value, list | tuple):
-        return [clean(item, key) for item in value]
-    is_open = not key or value is None or isinstance(value, bool)
-    return value if is_open or not secret_under(key, str(value)) else _REMOVED
+    if isinstance(value, _WITH_ITEMS):
+        return [clean(item, key) for item in value] if value else []
+    return _REMOVED if key and kind_of_name(key) and secret_under(key, str(value)) else value
 
 
 def _clean_members(value: dict[str, Any] | msgspec.Struct) -> Any:
@@ -294,18 +301,16 @@ def _encodable(text: str) -> str:
     return text
 
 
-def _number_items(value: Any, numbers: dict[str, int]) -> Any:
-    """Return a value with numbers in place of the texts that a search reads."""
-    if isinstance(value, dict):
-        return {
-            key: numbers.setdefault(item, len(numbers))
-            if key in _SEARCHED and isinstance(item, str)
-            else numbers.setdefault(msgspec.json.encode(item).decode(), len(numbers))
-            if key in _VALUES and item is not None
-            else _number_items(item, numbers)
-            for key, item in value.items()
-        }
-    return [_number_items(item, numbers) for item in value] if isinstance(value, list) else value
+def _number_items(value: Any, numbers: dict[str, int]) -> None:
+    """Put numbers in place of the texts that a search reads, in JSON that nobody else holds."""
+    for key, item in value.items() if isinstance(value, dict) else ((None, own) for own in value):
+        if key in _VALUES and item is not None:
+            value[key] = numbers.setdefault(msgspec.json.encode(item).decode(), len(numbers))
+        elif isinstance(item, str):
+            if key in _SEARCHED:
+                value[key] = numbers.setdefault(item, len(numbers))
+        elif isinstance(item, _HOLDERS):
+            _number_items(item, numbers)
 
 
 def _write_head(target: BinaryIO, page: Mapping[str, Any], rows: Sequence[IndexedRows], ending: str) -> None:
