@@ -8,32 +8,18 @@ import shutil
 import sys
 import tempfile
 import time
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from measuring import OURS, SIDES, heading, in_turn, line, run, target, yardstick
 
+from sides import material
+
 CONVERSATIONS = 200_000
 CASES = 1000
 PEER_CONVERSATIONS = 200
-WORDS = [
-    "order",
-    "parcel",
-    "refund",
-    "ticket",
-    "customer",
-    "address",
-    "delivery",
-    "today",
-    "tomorrow",
-    "account",
-    "invoice",
-    "please",
-    "help",
-    "city",
-    "hotel",
-]
 SCORE = "import sys; from fairtrial.cli import command; sys.exit(command())"
 
 
@@ -103,6 +89,12 @@ def _score(folder: Path, size: str, jobs: int) -> dict[str, float]:
     return {"seconds": time.perf_counter() - started, "cpu": taken.cpu, "mb": taken.peak_mb}
 
 
+@cache
+def _words() -> list[str]:
+    """Return the running words of Python's documentation. Some of them, such as key and token, precede secrets."""
+    return material.vocabulary()
+
+
 def invocations(case: int) -> list[tuple[str, list[tuple[str, dict[str, Any]]], str]]:
     """Return the user's message, the calls and the reply of each of two invocations."""
     chance = random.Random(case)
@@ -111,7 +103,7 @@ def invocations(case: int) -> list[tuple[str, list[tuple[str, dict[str, Any]]], 
         ("get_status", {"id": case}),
         ("notify", {"channel": "mail"}),
     ]
-    replies = [" ".join(chance.choices(WORDS, k=60)) for _ in range(2)]
+    replies = [" ".join(chance.choices(_words(), k=60)) for _ in range(2)]
     return [(f"Where is order {case}?", calls[:1], replies[0]), (f"And its status, {case}?", calls[1:], replies[1])]
 
 
@@ -135,9 +127,10 @@ def write_expectation(path: Path) -> None:
 
 
 def write_traffic(path: Path, number: int, *, failing: float = 0.0) -> None:
-    """Write conversations as JSON lines. A third of the replies is in another order of words.
+    """Write conversations as JSON lines, each with its own texts: a twelfth of the words of a reply are others.
 
-    A share of the conversations answers another case than its own, so that it fails.
+    A third of the replies is in another order of words. A share of the conversations answers another case than its
+    own, so that it fails.
     """
     chance = random.Random(7)
     with path.open("w") as file:
@@ -149,15 +142,24 @@ def write_traffic(path: Path, number: int, *, failing: float = 0.0) -> None:
 
 def _messages(case: int, chance: random.Random) -> Any:
     for query, calls, reply in invocations(case):
-        yield {"role": "user", "content": query}
+        yield {"role": "user", "content": f"{query} I asked at {chance.randrange(10**9)}."}
         for number, (name, args) in enumerate(calls):
             function = {"name": name, "arguments": json.dumps(args)}
-            yield {"role": "assistant", "tool_calls": [{"id": f"c{number}", "type": "function", "function": function}]}
-            yield {"role": "tool", "tool_call_id": f"c{number}", "content": '{"ok": true}'}
+            call = f"c{number}-{chance.randrange(10**9)}"
+            yield {"role": "assistant", "tool_calls": [{"id": call, "type": "function", "function": function}]}
+            content = json.dumps({"ok": True, "receipt": chance.randrange(10**9)})
+            yield {"role": "tool", "tool_call_id": call, "content": content}
         words = reply.split()
+        for _ in range(5):
+            words[chance.randrange(len(words))] = _new_word(chance)
         if chance.random() < 1 / 3:
             chance.shuffle(words)
         yield {"role": "assistant", "content": " ".join(words)}
+
+
+def _new_word(chance: random.Random) -> str:
+    number = chance.randrange(10**7)
+    return f"R{number}" if number % 3 else f"{chance.choice(_words()).lower()}{chance.choice('aeiou')}{number % 97}s"
 
 
 if __name__ == "__main__":

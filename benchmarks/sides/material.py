@@ -5,10 +5,35 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from functools import partial
 from pydoc_data.topics import topics
 from typing import Any
 
 Json = dict[str, Any]
+_ONSETS = (
+    "b",
+    "br",
+    "c",
+    "ch",
+    "d",
+    "f",
+    "g",
+    "gr",
+    "h",
+    "j",
+    "k",
+    "l",
+    "m",
+    "n",
+    "p",
+    "pl",
+    "r",
+    "s",
+    "st",
+    "t",
+    "v",
+    "w",
+)
 
 
 def vocabulary() -> list[str]:
@@ -16,17 +41,42 @@ def vocabulary() -> list[str]:
     return re.findall(r"[A-Za-z][A-Za-z'-]*[.,;:]?", " ".join(topics[name] for name in sorted(topics)))
 
 
-def text_pairs(count: int, size: int) -> list[tuple[str, str]]:
-    """Return replies and references: running text, a fifth of the reply's words replaced by others."""
+def text_pairs(count: int, size: int, kind: str = "new") -> list[tuple[str, str]]:
+    """Return replies and references, a fifth of the reply's words replaced by others.
+
+    `new` words are used once only: names, codes, and made-up words with the endings of the documentation's words.
+    `korean` words are made of the syllables of KS X 1001. `running` text is from the documentation, whose words repeat.
+    """
     chance = random.Random(11)
     words = vocabulary()
+    endings = [word[-chance.randint(1, 5) :].lower() for word in words if len(word) > 5]
     pairs = []
     for _ in range(count):
-        start = chance.randrange(len(words) - size)
-        reference = words[start : start + size]
-        reply = [chance.choice(words) if chance.random() < 0.2 else word for word in reference]
+        if kind == "running":
+            start = chance.randrange(len(words) - size)
+            reference, others = words[start : start + size], words
+        else:
+            make = partial(_korean_word, chance) if kind == "korean" else partial(_new_word, chance, endings)
+            reference, others = [make() for _ in range(size)], [make() for _ in range(size // 5)]
+        reply = [chance.choice(others) if chance.random() < 0.2 else word for word in reference]
         pairs.append((" ".join(reply), " ".join(reference)))
     return pairs
+
+
+def _new_word(chance: random.Random, endings: list[str]) -> str:
+    syllables = "".join(chance.choice(_ONSETS) + chance.choice("aeiou") for _ in range(chance.randint(1, 3)))
+    match chance.randrange(6):
+        case 0:
+            return f"{chance.choice('ABCDEFGH')}{chance.choice('XYZ')}-{chance.randrange(10**7)}"
+        case 1:
+            return syllables.capitalize() + chance.choice("nmlrst")
+        case _:
+            return syllables + chance.choice(endings)
+
+
+def _korean_word(chance: random.Random) -> str:
+    syllables = (bytes((chance.randint(0xB0, 0xC8), chance.randint(0xA1, 0xFE))) for _ in range(chance.randint(1, 4)))
+    return b"".join(syllables).decode("euc_kr")
 
 
 def conversations(count: int, differing: int) -> Iterator[list[tuple[Json, Json]]]:

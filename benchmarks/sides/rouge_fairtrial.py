@@ -1,4 +1,4 @@
-"""fairtrial: `response_match_score` of PAIRS replies of WORDS words."""
+"""fairtrial: `response_match_score` of PAIRS replies of WORDS words of a KIND."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from material import text_pairs
 from fairtrial import EvalCase, Invocation, Message, ResponseMatch, Trace
 from fairtrial.text.rouge import characters
 
-pairs, size = map(int, sys.argv[1:])
+pairs, size = map(int, sys.argv[1:3])
 user = Message("?")
 material = [
     (
         Trace((Invocation(user, final_response=Message(reply)),)),
         EvalCase("case", (Invocation(user, final_response=Message(reference)),)),
     )
-    for reply, reference in text_pairs(pairs, size)
+    for reply, reference in text_pairs(pairs, size, sys.argv[3])
 ]
 metric = ResponseMatch()
 characters("importing")  # the stemmer is imported when first used; the other side imports it before its clock starts

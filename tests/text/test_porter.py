@@ -20,7 +20,11 @@ from fairtrial.text.porter import stem
         *(("triplicate", "triplic"), ("formative", "form"), ("electrical", "electr"), ("goodness", "good")),
         *(("revival", "reviv"), ("adjustable", "adjust"), ("replacement", "replac"), ("adoption", "adopt")),
         *(("probate", "probat"), ("rate", "rate"), ("cease", "ceas"), ("controll", "control"), ("roll", "roll")),
-        *(("oscillators", "oscil"), ("generalizations", "gener")),
+        *(("oscillators", "oscil"), ("generalizations", "gener"), ("valenci", "valenc"), ("hesitanci", "hesit")),
+        *(("conformabli", "conform"), ("differentli", "differ"), ("analogousli", "analog"), ("feudalism", "feudal")),
+        *(("decisiveness", "decis"), ("callousness", "callous"), ("sensitiviti", "sensit"), ("formalize", "formal")),
+        *(("allowance", "allow"), ("inference", "infer"), ("airliner", "airlin"), ("gyroscopic", "gyroscop")),
+        *(("irritant", "irrit"), ("communism", "commun"), ("homologous", "homolog"), ("effective", "effect")),
     ],
 )
 def test_the_examples_of_the_paper(word: str, expected: str) -> None:

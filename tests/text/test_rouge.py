@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from fractions import Fraction
 from itertools import product
 from math import isclose
 
 import pytest
 
-from fairtrial.text.rouge import Rouge, characters, rouge, words
+from fairtrial.text.rouge import Rouge, characters, count_characters, overlap, rouge, words
 
 
 def f(candidate: str, reference: str) -> float:
@@ -88,3 +90,20 @@ def test_words_share_everything_with_themselves() -> None:
     """The same text in any script scores 1."""
     for text in ("可以退款", "予約できます", "환불이 가능합니다", "ฉันรักแมว", "hello"):
         assert rouge(words(text), words(text)).f == 1
+
+
+_SIGNS = "abcsedingy   19.,-가나다漢字かゞ゛・ーｶﾞéü\u0301\u3099ไทย่ကﬁ①㎏\u200b\n\t\u3000😀İß"
+
+
+def test_counted_characters_are_those_of_the_cut_text() -> None:
+    """However scripts are mixed, the counts are those of the tokens."""
+    chance = random.Random(3)
+    for _ in range(3000):
+        text = "".join(chance.choices(_SIGNS, k=chance.randrange(25)))
+        assert count_characters(text) == Counter(characters(text)), text
+
+
+def test_the_overlap_of_counts_is_that_of_tokens() -> None:
+    """ROUGE-1 knows no order."""
+    candidate, reference = "환불이 안 됩니다 the refunds", "환불은 됩니다 a refund refunds"
+    assert overlap(count_characters(candidate), count_characters(reference)).f == f(candidate, reference)

@@ -122,7 +122,7 @@ def word_overlap(actual: Invocation, expected: Invocation) -> float:
     reply, reference = actual.reply, expected.reply
     if reply == reference:
         return 1.0
-    return rouge.rouge(rouge.characters(reply), rouge.remember_tokens(reference, "characters")).f
+    return rouge.overlap(rouge.count_characters(reply), rouge.remember_counts(reference)).f
 
 
 def explain(score: Score, *, failing: bool) -> Score:

@@ -64,11 +64,18 @@ class ResponseMatch:
     def _value(self, reply: str, reference: str) -> float:
         if reply == reference and self.rouge_type != "rouge2":  # A text of one word has no pair of words to share.
             return 1.0
+        if self.rouge_type == "rouge1" and self.tokens == "characters":
+            counts, expected = rouge.count_characters(reply), rouge.remember_counts(reference)
+            return rouge.overlap(counts, expected).f if counts or expected else _equality(reply, reference)
         tokens = rouge.words if self.tokens == "words" else rouge.characters
         ours, theirs = tokens(reply), rouge.remember_tokens(reference, self.tokens)
         if not ours and not theirs:
-            return float(_strip_text(reply) == _strip_text(reference))
+            return _equality(reply, reference)
         return rouge.rouge(ours, theirs, kind=self.rouge_type).f
+
+
+def _equality(reply: str, reference: str) -> float:
+    return float(_strip_text(reply) == _strip_text(reference))
 
 
 def _strip_text(text: str) -> str:

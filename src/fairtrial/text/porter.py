@@ -6,7 +6,7 @@ for short words and for `y`, and four endings to step 2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 _IRREGULAR: Final = {
@@ -62,15 +62,41 @@ _STEP_4: Final = dict.fromkeys(
 _SHAPES: Final = str.maketrans({chr(code): "v" if chr(code) in "aeiou" else "c" for code in range(128)} | {"y": "y"})
 
 
+def _by_last_letters(endings: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
+    """Return the endings by their last two letters, the longest first."""
+    found: dict[str, list[str]] = {}
+    for ending in sorted(endings, key=len, reverse=True):
+        found.setdefault(ending[-2:], []).append(ending)
+    return found
+
+
+_STEP_2_LETTERS: Final = _by_last_letters(_STEP_2)
+_STEP_3_LETTERS: Final = _by_last_letters(_STEP_3)
+_STEP_4_LETTERS: Final = _by_last_letters(_STEP_4)
+_CHANGED: Final = frozenset(("ed", "ng", "ll", *_STEP_2_LETTERS, *_STEP_3_LETTERS, *_STEP_4_LETTERS))
+"""The last two letters of words that a step changes, except words in -e, -s and -y."""
+
+
 def stem(word: str) -> str:
     """Return an ASCII word's stem in lower case."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    if len(word) <= 2:
+    last = word[-1:]
+    if len(word) <= 2 or not (last in "esy" or word[-2:] in _CHANGED):
         return word
-    word = _without_final_y(_without_past_or_participle(_without_plural(word)))
-    word = _replace_ending(_without_double_suffix(word), _STEP_3, _is_measured)
-    return _without_final_letters(_replace_ending(word, _STEP_4, _is_long))
+    if last == "s":
+        word = _without_plural(word)
+    if word[-1] in "dg":
+        word = _without_past_or_participle(word)
+    if word[-1] == "y":
+        word = _without_final_y(word)
+    if word[-2:] in _STEP_2_LETTERS:
+        word = _without_double_suffix(word)
+    if word[-2:] in _STEP_3_LETTERS:
+        word = _replace_ending(word, _STEP_3, _STEP_3_LETTERS, _is_measured)
+    if word[-2:] in _STEP_4_LETTERS:
+        word = _replace_ending(word, _STEP_4, _STEP_4_LETTERS, _is_long)
+    return _without_final_letters(word) if word[-1:] in "el" else word
 
 
 def _shape(word: str) -> str:
@@ -100,12 +126,16 @@ def _is_short(word: str) -> bool:
     return (shape.endswith("cvc") and word[-1] not in "wxy") or shape == "vc"
 
 
-def _replace_ending(word: str, endings: Mapping[str, str], is_allowed: Callable[[str, str], bool]) -> str:
+def _replace_ending(
+    word: str,
+    endings: Mapping[str, str],
+    by_letters: Mapping[str, Sequence[str]],
+    is_allowed: Callable[[str, str], bool],
+) -> str:
     """Replace the longest known ending, if its root allows it."""
-    for size in range(min(7, len(word)), 1, -1):
-        ending = word[-size:]
-        if ending in endings:
-            root = word[:-size]
+    for ending in by_letters[word[-2:]]:
+        if word.endswith(ending):
+            root = word[: -len(ending)]
             return root + endings[ending] if is_allowed(root, ending) else word
     return word
 
@@ -150,7 +180,11 @@ def _without_double_suffix(word: str) -> str:
     """Apply step 2. What -alli leaves is looked at again."""
     if word.endswith("alli") and _measure(word[:-4]):
         return _without_double_suffix(word[:-2])
-    return _replace_ending(word, _STEP_2, lambda root, ending: _measure(root + "l" * (ending == "logi")) > 0)
+    return _replace_ending(word, _STEP_2, _STEP_2_LETTERS, _is_measured_for_step_2)
+
+
+def _is_measured_for_step_2(root: str, ending: str) -> bool:
+    return _measure(root + "l" if ending == "logi" else root) > 0
 
 
 def _without_final_letters(word: str) -> str:
