@@ -144,8 +144,8 @@ def _unknown_format(document: Any) -> str:
     item = document[0] if isinstance(document, list) and document else document
     if isinstance(item, dict):
         inner = item.get("attributes")
-        found = {*item, *(inner if isinstance(inner, dict) else ())}
-        name = next((name for name, keys in _FOREIGN if found.issuperset(keys)), "")
+        names = {*item, *(inner if isinstance(inner, dict) else ())}
+        name = next((name for name, keys in _FOREIGN if names.issuperset(keys)), "")
         name = name or (_APART if _is_stored_completion(item) else "")
         if name:
             return f"is not in a format that is read here; it resembles {name}; got {described(document)}"

@@ -118,11 +118,11 @@ class FactsMatch:
             if finding.state != "contradicted"
         ]
         if not parts:
-            nothing = "the options leave no fact" if self.kinds or self.ignore else ""
+            reason = "the options leave no fact" if self.kinds or self.ignore else ""
             if agreement.agreed:
-                nothing = nothing or "the reference states no number or date"
-                return Score(1.0, f"{nothing}; the reply agrees with its sentence", key=key)
-            return Score(applicable=False, reason=nothing or "the reference states no facts", key=key)
+                reason = reason or "the reference states no number or date"
+                return Score(1.0, f"{reason}; the reply agrees with its sentence", key=key)
+            return Score(applicable=False, reason=reason or "the reference states no facts", key=key)
         score = average_parts(parts, key=key)
         undecided = next((part for part in parts if part.value is None), None)
         if undecided is not None and score.value in {1.0, None}:
