@@ -12,8 +12,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
+import re
 import shutil
 import statistics
+import string
 import tempfile
 import tomllib
 from collections.abc import Callable, Sequence
@@ -26,6 +29,8 @@ _HERE = Path(__file__).parents[1]
 _NOT_PASSED = (0, 1)  # a case of the example fails
 _SAMPLES = _HERE / "src/fairtrial/formats/samples"
 _DIALECTS = ("openai", "responses", "anthropic", "bedrock", "gemini", "langchain", "pydantic-ai", "vercel-ui")
+_WORDS = re.compile(r"\b(?:please|left|depot|morning|thank|quick|help|welcome|nice|day)\b", re.IGNORECASE)
+"""The words of the dialogue of the samples that no name and no format needs."""
 _MOST_OF_READING = 1.1
 """Reading accounts for every value, which may take so many times the CPU of a version that did not."""
 
@@ -97,13 +102,18 @@ def _reading(file: Path) -> Callable[[Tree], Callable[[Path], float]]:
 
 
 def write_conversations(folder: Path, count: int) -> None:
-    """Write a file for each dialect: the dialogue of its sample as so many conversations."""
+    """Write a file for each dialect: the dialogue of its sample as so many conversations, each in words of its own."""
+    choice = random.Random(0)
+
+    def make_word(_: re.Match[str]) -> str:
+        return "".join(choice.choices(string.ascii_lowercase, k=choice.randint(3, 9)))
+
     for name in _DIALECTS:
         sample = json.loads((_SAMPLES / f"{name}.json").read_text("utf-8"))
         request = sample if isinstance(sample, dict) else {"messages": sample}
         with (folder / f"{name}.jsonl").open("w", encoding="utf-8") as file:
             for number in range(count):
-                print(json.dumps({**request, "id": str(number)}), file=file)
+                print(_WORDS.sub(make_word, json.dumps({**request, "id": str(number)})), file=file)
 
 
 def main() -> None:

@@ -276,7 +276,7 @@ def test_the_map_of_the_project_is_of_logs() -> None:
     assert [line.partition(": ")[2] for line in done.out.splitlines()] == [
         "eval set, 1 case",
         "EvalConfig, criteria: response_match_score",
-        "recordings, 1 recording, 1 invocation, 0 tool calls",
+        "recordings, 1 recording, 1 invocation, tool calls not recorded",
     ]
 
 

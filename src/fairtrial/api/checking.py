@@ -151,7 +151,9 @@ def _counts(loaded: Loaded) -> str:
         invocations = [invocation for recording in loaded.recordings for invocation in recording.trace.invocations]
         counts.append(count(len(loaded.recordings), "recording"))
         counts.append(count(len(invocations), "invocation"))
-        counts.append(count(sum(len(invocation.tool_calls) for invocation in invocations), "tool call"))
+        is_unknown = bool(invocations) and all(invocation.steps is None for invocation in invocations)
+        calls = sum(len(invocation.tool_calls) for invocation in invocations)
+        counts.append("tool calls not recorded" if is_unknown else count(calls, "tool call"))
     withheld = withheld_contents(
         invocation for recording in loaded.recordings for invocation in recording.trace.invocations
     )
