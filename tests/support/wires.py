@@ -1,4 +1,4 @@
-"""What a model answers, as the providers write it: Messages, Gemini, Responses, Chat Completions and Converse.
+"""The answers of a model as the providers write them: Messages, Gemini, Responses, Chat Completions and Converse.
 
 A request decides by its path which protocol it is, and whether the answer is a stream.
 """
