@@ -157,19 +157,6 @@ client = OpenAIChatClient(model="gpt-4")
 """
 _AGENT_FRAMEWORK = [
     _agent_framework(
-        "tools",
-        Docstring("agent_framework._agents", "weather-agent"),
-        "agent-framework",
-        "agent",
-        Turn(
-            "What's the weather in Paris?",
-            (Call("get_weather", {"location": "Paris"}), "It is sunny in Paris."),
-            "It is sunny in Paris.",
-            ("weather-agent: get_weather(location='Paris')",),
-        ),
-        before=_CLIENT,
-    ),
-    _agent_framework(
         "agents in tools",
         Docstring("agent_framework._agents", "research_tool = agent.as_tool()"),
         "agent-framework",

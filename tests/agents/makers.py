@@ -241,7 +241,7 @@ def opened(example: Example, folder: Path, monkeypatch: pytest.MonkeyPatch) -> I
         code = code.replace(name, scripted)
     script = Script(example)
     script.begin()
-    with Loopback(script) as server:
+    with Loopback(script, keeps_open=False) as server:
         for name, value in _variables(server.url).items():
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(folder)

@@ -21,8 +21,6 @@ pytestmark = [
     pytest.mark.agents,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
-    # Programs of makers leave the connections of their clients open.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 TRAJECTORY = {"tool_trajectory_avg_score": 1.0}
 

@@ -92,10 +92,14 @@ Script = Callable[[Request], Action]
 
 
 class Loopback:
-    """The server, as a context manager; `requests` is what it was asked, `look_ups` path and headers of each GET."""
+    """The server, as a context manager; `requests` is what it was asked, `look_ups` path and headers of each GET.
 
-    def __init__(self, script: Script) -> None:
+    Without `keeps_open`, a connection ends with its reply, so that no client has an open one when it is collected.
+    """
+
+    def __init__(self, script: Script, *, keeps_open: bool = True) -> None:
         self.script = script
+        self.keeps_open = keeps_open
         self.requests: list[Request] = []
         self.look_ups: list[tuple[str, dict[str, str]]] = []
         self.models: list[str] | None = None
@@ -205,10 +209,12 @@ class Loopback:
         self, writer: asyncio.StreamWriter, code: int, body: bytes, headers: dict[str, str] | None = None
     ) -> bool:
         lines = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
+        if not self.keeps_open:
+            lines["connection"] = "close"
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         writer.write(f"HTTP/1.1 {code} X\r\n{head}\r\n".encode() + body)
         await writer.drain()
-        return True
+        return self.keeps_open
 
 
 def _is_for_claude(path: str) -> bool:
