@@ -16,7 +16,7 @@ from rich.text import Text
 ROOT = Path(__file__).parent.parent
 PICTURE = Path(__file__).parent / "terminal.svg"
 _COMMAND = re.compile(
-    r"^```sh\n(fairtrial run examples .*?)(?:  # .*)?\n```\n\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE
+    r"^```sh\n(fairtrial run examples [^\n]*?)(?:  # [^\n]*)?\n```\n\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE
 )
 _WIDTH = 118
 _FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
