@@ -64,6 +64,9 @@ from fairtrial.system.lazy_names import LazyNames
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 import renamed_keys
 
+sys.path.append(str(Path(__file__).parent))
+import terminal_picture
+
 REFERENCE = Path(__file__).parent / "reference"
 ARCHITECTURE = Path(__file__).parent / "explanation" / "architecture.md"
 FILE_FORMATS = REFERENCE / "file-formats.md"
@@ -442,6 +445,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     REFERENCE / "configuration-options.md": configuration_options,
     REFERENCE / "endpoint-template.md": endpoint_template,
     REFERENCE / "errors.md": errors,
+    terminal_picture.PICTURE: terminal_picture.draw,
     REFERENCE / "public-names.md": public_names,
 }
 

@@ -42,8 +42,10 @@ def test_a_baseline_that_does_not_exist_is_refused_before_the_run() -> None:
 def test_a_baseline_needs_a_report_that_shows_it() -> None:
     """Otherwise nobody would see the comparison."""
     done = fairtrial(*RUN, "--baseline", "main.json")
-    refused = "fairtrial: --baseline needs a report that shows it: --html or --markdown [missing-option]\n"
-    assert (done.code, done.err) == (2, refused)
+    assert (done.code, done.err) == (
+        2,
+        "fairtrial: --baseline needs a report that shows it: --html or --markdown [missing-option]\n",
+    )
 
 
 def test_two_reports_do_not_share_standard_output() -> None:

@@ -129,8 +129,10 @@ def test_a_report_that_cannot_be_written_at_the_end_is_named_after_the_verdict()
     done = fairtrial(
         "run", "trips.evalset.json", "--agent", "commands:in_the_way", "--junit", "report.xml", "--json", "report.json"
     )
-    refused = "fairtrial: --junit: cannot write report.xml: Is a directory [unwritable-file]"
-    assert (done.code, done.err.strip()) == (2, refused)
+    assert (done.code, done.err.strip()) == (
+        2,
+        "fairtrial: --junit: cannot write report.xml: Is a directory [unwritable-file]",
+    )
     assert "PASSED" in done.out
     assert json.loads(Path("report.json").read_bytes())["run"]["verdict"] == "passed"
 

@@ -27,6 +27,7 @@ _OTHERS = {
     "agents/harness/": "options of other programs",
     "api/bisection/": "options of git, and of the commands that it runs",
     "api/judges/item_exams.py": "names options of the only command that calls it",
+    "error_codes.py": "explains commands",
     "loading/repository.py": "options of git",
     "api/stored_runs.py": "makes commands",
     "api/run_slices.py": "names a command",

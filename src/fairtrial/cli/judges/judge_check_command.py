@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from fairtrial.api import Judges
 
 
-class Pairs(click.ParamType[Any]):
+# Types of click take a parameter since 8.2, and the oldest version that is allowed is 8.1.8.
+_ParamType = click.ParamType[Any] if TYPE_CHECKING else click.ParamType
+
+
+class Pairs(_ParamType):
     """The type of an option such as NAME=VALUE,NAME=VALUE."""
 
     name = "pairs"
