@@ -191,3 +191,23 @@ def test_a_row_names_the_job_that_made_the_run(monkeypatch: pytest.MonkeyPatch) 
     (row,) = fairtrial("history", "--json", "-").json["rows"]
     assert (row["ci"], row["ci_url"]) == ("CircleCI evals", "https://circleci.com/gh/o/r/7")
     assert "CircleCI evals" in " ".join(fairtrial("history").out.split())
+
+
+def test_models_are_a_column_if_they_changed() -> None:
+    """One model of all runs is no news."""
+    first, second = store_runs([{"a": [1.0]}, {"a": [1.0]}])
+    for run, model in ((first, "model-a"), (second, "model-a")):
+        name_model(run, model)
+    assert "model-a" not in fairtrial("history").out
+    name_model(second, "model-b")
+    shown = " ".join(fairtrial("history").out.split())
+    assert "model-a" in shown
+    assert "model-b" in shown
+
+
+def name_model(run: str, model: str) -> None:
+    """Write the model of a run into the store."""
+    with closing(open_store(DEFAULT_URL)) as store:
+        info, summary = store.run(run), store.summary(run)
+        assert summary is not None
+        store.finish(replace(info, models=(model,)), summary)

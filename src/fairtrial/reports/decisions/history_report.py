@@ -22,10 +22,16 @@ NO_STEP = "No step: nothing shows that the agent changed."
 def history_rows(history: RunHistory) -> Rows:
     """Return a row for each run, with its numbers."""
     show = rate if history.is_rate else number
-    with_jobs, with_tags = any(row.ci for row in history.rows), any(row.tags for row in history.rows)
-    optional = (*(("job",) if with_jobs else ()), *(("tags",) if with_tags else ()))
+    columns = {
+        "models": [" ".join(row.models) for row in history.rows],
+        "job": [row.ci for row in history.rows],
+        "tags": [" ".join(row.tags) for row in history.rows],
+    }
+    if len(set(columns["models"])) == 1:
+        del columns["models"]
+    optional = {name: cells for name, cells in columns.items() if any(cells)}
     rows = Rows(("run", "commit", history.measure, INTERVAL, "cases", "compared", "time", "cost", *optional, "step"))
-    for row in history.rows:
+    for place, row in enumerate(history.rows):
         ends = Estimate(row.value.value, row.value.low, row.value.high)
         rows.add(
             row.id,
@@ -36,8 +42,7 @@ def history_rows(history: RunHistory) -> Rows:
             f"{row.compared:,}",
             DASH if row.seconds is None else f"{row.seconds:.1f} s",
             DASH if row.cost is None else dollars(row.cost),
-            *((visible_line(row.ci) or DASH,) if with_jobs else ()),
-            *((visible_line(" ".join(row.tags)) or DASH,) if with_tags else ()),
+            *(visible_line(cells[place]) or DASH for cells in optional.values()),
             "step" if row.step is not None else "new segment" if row.new_segment else "",
             style="" if row.step is None else "yellow",
         )
