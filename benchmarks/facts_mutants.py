@@ -23,9 +23,7 @@ from fairtrial.stats.interval import wilson
 
 LEAST = {"en": 0.9, "ko": 0.85, "ja": 0.85, "zh-Hans": 0.85, "zh-Hant": 0.85}
 """The targets of each operator, which all of a language together reach, too."""
-FORM = frozenset(
-    ["asked_back", "cut_short", "empty_reply", "other_language", "other_reply", "postponed", "sentence_dropped"]
-)
+FORM = {"asked_back", "cut_short", "empty_reply", "other_language", "other_reply", "postponed", "sentence_dropped"}
 """The harmful changes of the whole reply, which are no changes of a fact."""
 CRITERIA = {"facts_match_v1": {"threshold": 1.0}}
 
