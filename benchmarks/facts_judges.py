@@ -31,7 +31,7 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (the judges are recorded)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--alarms", action="store_true", help="print the right answers that facts_match_v1 fails")
     arguments, _ = parser.parse_known_args()
-    tables = {name: read_table(arguments.folder / f"NQ301_{name}.tsv") for name in ("BEM", *JUDGES)}
+    judges = {name: read_verdicts(arguments.folder / f"NQ301_{name}.tsv") for name in JUDGES}
     disputes = set(DISPUTES.read_text(encoding="utf-8").splitlines())
     names = ("facts_match_v1", "contains", "ROUGE-1 >= 0.2", "exact match", "BEM", *JUDGES)
     rows: dict[str, list[Row]] = {name: [] for name in names}
@@ -39,22 +39,19 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (the judges are recorded)
     judged: dict[str, list[Row]] = {name: [] for name in JUDGES}
     alarms: list[tuple[str, bool, bool]] = []
     contradicted_answers = 0
-    for row in tables["BEM"].values():
-        key, question, text = (row[name] for name in ("id", "Question", "Model answer"))
-        references = [item.strip() for item in row["Gold answers"].split(" | ")]
-        correct = row["Acceptable?"] == "Yes"
-        verdicts = {
-            name: tables[name][key, text][name].lstrip().lower().startswith("yes")
-            for name in JUDGES
-            if (key, text) in tables[name]
-        }
-        if len(verdicts) < len(JUDGES):
+    people = {row["Question"] + row["Model answer"]: row for row in read_table(arguments.folder / "NQ301_human.tsv")}
+    for row in read_table(arguments.folder / "NQ301_BEM.tsv"):
+        question, text = row["Question"], row["Model answer"]
+        references = [repair(item.strip()) for item in row["Gold answers"].split(" | ")]
+        verdicts = {name: table[question + text] for name, table in judges.items() if question + text in table}
+        if len(verdicts) < len(JUDGES) or question + text not in people:
             continue
+        correct = people[question + text]["Acceptable?"] == "Yes"
         is_contradicted = all(compare_facts(item, text, question=question).contradicted for item in references)
         contradicted_answers += is_contradicted
         for name, verdict in verdicts.items():
-            judged[name].append((key, correct, verdict))
-            cascades[name].append((key, correct, verdict and not is_contradicted))
+            judged[name].append((question, correct, verdict))
+            cascades[name].append((question, correct, verdict and not is_contradicted))
         facts = [by_facts(item, text, question) for item in references]
         if "right" not in facts and "none" in facts:
             continue
@@ -68,12 +65,12 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (the judges are recorded)
             **verdicts,
         }
         for name, right in told.items():
-            rows[name].append((key, correct, right))
+            rows[name].append((question, correct, right))
         if correct:
-            name = f"openqa-{key} {text}"
-            alarms.append((key, is_right is False, name in disputes))
+            name = f"{question}: {text}"
+            alarms.append((question, is_right is False, name in disputes))
             if arguments.alarms and is_right is False:
-                print(f"  {name}: {question} {references}")
+                print(f"  {name} {references}")
     heading("OpenQA-eval, answers whose references hold a fact: wrong that fail, right that fail, J")
     print_alarms(alarms)
     for name, each in rows.items():
@@ -84,10 +81,26 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (the judges are recorded)
         print_errors(f"facts, {name}", cascades[name])
 
 
-def read_table(path: Path) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the rows of a table by the number of the question and the answer."""
+def read_table(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table."""
     with path.open(encoding="utf-8", newline="") as file:
-        return {(row["id"], row["Model answer"]): row for row in csv.DictReader(file, delimiter="\t")}
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def repair(text: str) -> str:
+    """Return a text whose bytes were read in a wrong encoding, as in "Â°" for "°"."""
+    try:
+        return text.encode("cp1252").decode("utf-8")
+    except UnicodeError:
+        return text
+
+
+def read_verdicts(path: Path) -> dict[str, bool]:
+    """Return whether a judge accepts each answer, by the question and the answer, which one table does not divide."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return {
+            "".join(row[1:-2]): row[-1].lstrip().lower().startswith("yes") for row in csv.reader(file, delimiter="\t")
+        }
 
 
 def print_errors(name: str, rows: list[Row]) -> None:
