@@ -25,6 +25,7 @@ sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
 
 from fairtrial import api
 from fairtrial.analysis.aggregation import aggregate
+from fairtrial.llm.fences import Fences
 from fairtrial.records.ballot import Ballot, SentPrompt
 from fairtrial.store import Store
 from judged_pages import judged_run
@@ -93,10 +94,12 @@ def _store_judged(url: str) -> dict[str, float]:
 
 
 def _with_conversation(name: str, ballot: Ballot) -> Ballot:
-    """Return a ballot whose prompt holds the conversation up to its turn, as prompts of judges do."""
+    """Return a ballot whose prompt holds the conversation up to its turn, each message in a fence, as prompts do."""
     criterion, case, turn = name.rsplit("-", 2)
-    texts = [_turn(int(case), own) for own in range(int(turn) + 1)]
-    prompt = SentPrompt("You are a judge.", f"Judge by {criterion}.\n{''.join(texts)}\nAnswer yes or no.")
+    texts = {f"turn {own + 1}": _turn(int(case), own) for own in range(int(turn) + 1)}
+    fences = Fences(texts, [criterion])
+    conversation = "\n\n".join(map(fences.context, texts))
+    prompt = SentPrompt("You are a judge.", f"Judge by {criterion}.\n{conversation}\nAnswer yes or no.")
     return replace(ballot, prompts=(prompt,))
 
 

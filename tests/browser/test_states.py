@@ -7,8 +7,9 @@ is a walk of its own, so that two processes can share the work.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from contextlib import closing
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,29 @@ def stored(folder: Path) -> Store:
     return store
 
 
+@contextmanager
+def writing(url: str, run_id: str) -> Iterator[None]:
+    """Hold a run as its writer does during the block, in a thread that renews the lease."""
+    begun, done = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with closing(Store(url)) as store:
+            lease = store.lease(run_id)
+            with lease.hold():
+                begun.set()
+                while not done.wait(5):
+                    lease.renew()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        assert begun.wait(60)
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
 @pytest.fixture(scope="module", params=WALKS)
 def walk(
     request: pytest.FixtureRequest, browser: Any, files: dict[str, str], tmp_path_factory: pytest.TempPathFactory
@@ -211,7 +235,7 @@ def walk(
             own.through(f"{name} {width}", visit.page, lambda: visit.open(files[file] + fragment, ready))  # noqa: B023
         assert visit.errors == visit.requests == []
     store = stored(tmp_path_factory.mktemp("walked"))
-    with closing(store), store.lease(RUNNING).hold(), viewing(store.url) as site:
+    with closing(store), writing(store.url, RUNNING), viewing(store.url) as site:
         for name, (fragment, ready) in VIEWS.items():
             with signed_in(browser, site, **options) as window:
                 own.through(f"{name} {width}", window.page, lambda: window.show(fragment, ready))  # noqa: B023

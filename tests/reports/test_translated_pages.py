@@ -29,11 +29,11 @@ EVAL_SET = """{"eval_set_id": "shop", "eval_cases": [
 CRITERIA = '{"criteria": {"response_match_score": 0.5, "facts_match_v1": 0.8}}'
 DIFFERENCES = re.compile(r"<pre>.*?</pre>", re.DOTALL)
 """The mutants themselves, whose texts are the user's."""
-WORDS = re.compile(r"(?<![\w-])[A-Za-z]+(?:[ ,;:]+[a-z]+)+(?!\w)")
+WORDS = re.compile(r"(?<![\w-])[A-Za-z]+(?:[ ,;:]+[a-z]+)+(?!\w)|(?<![\w-])(?:attempt|invocation|step|needs) [0-9]")
 
 
 def english_in(page: str) -> set[str]:
-    """Two words of English or more that follow each other in a text of a page, also in its title."""
+    """Two words of English or more, or a word with a number, in a text of a page, also in its title."""
     texts = re.split(r"<[^>]+>", re.sub(r"<style>.*?</style>", "", DIFFERENCES.sub("", page), flags=re.DOTALL))
     return {found[0] for text in texts for found in WORDS.finditer(html.unescape(text))}
 

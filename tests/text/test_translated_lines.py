@@ -14,6 +14,7 @@ OTHERS = [language for language in LANGUAGES if language != "en"]
     ("language", "text", "translation"),
     [
         ("ko", "1 case", "케이스 1개"),
+        ("ko", "50 attempts", "시도 50회"),
         (
             "ko",
             "a.json: /attempts/count: must be a whole number of at least 1, got 'x'",

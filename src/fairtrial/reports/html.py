@@ -47,8 +47,11 @@ _WITH_MEMBERS, _WITH_ITEMS, _HOLDERS = (dict, msgspec.Struct), (list, tuple), (d
 """Types as `isinstance` takes them. A union such as `dict | list` would be made anew for each of a million values."""
 
 _LONG = 2000
-_END_OF_FENCE = "\n<<<end "
-"""The beginning of the mark behind a message in a judge's prompt. Messages repeat in prompts, and are cleaned once."""
+_FENCE, _END_OF_MARK, _END_OF_FENCE = "<<<", ">>>\n", "\n<<<end "
+"""The beginning and the end of the mark before a message in a judge's prompt, and the beginning of that behind it."""
+
+_CODE = 32
+"""The characters of the code in the marks of a prompt."""
 
 _SHORT = 60
 """The length up to which cleaned texts are remembered."""
@@ -270,19 +273,32 @@ def _learn_clean(texts: Collection[str]) -> None:
 
 
 def _clean_long_text(text: str) -> str:
-    if len(text) > _LONG and _END_OF_FENCE in text:
-        return "".join(map(_clean_piece, _pieces(text)))
-    return _clean_whole_text(text)
+    if len(text) <= _LONG or _END_OF_FENCE not in text:
+        return _clean_whole_text(text)
+    frames, messages = _cut_prompt(text)
+    code = frames[0][-len(_END_OF_MARK) - _CODE : -len(_END_OF_MARK)]
+    for frame in frames:
+        known = frame.replace(code, "") if code.isalnum() else frame
+        if _clean_message(known) != known:
+            return _clean_whole_text(text)
+    return "".join(chain.from_iterable(zip(frames, (*map(_clean_message, messages), ""), strict=True)))
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """Yield the parts of a prompt, each up to the mark behind a fenced text."""
-    start = 0
-    while (end := text.find(_END_OF_FENCE, start)) >= 0:
-        end = text.find("\n", end + len(_END_OF_FENCE)) + 1 or len(text)
-        yield text[start:end]
-        start = end
-    yield text[start:]
+def _cut_prompt(text: str) -> tuple[list[str], list[str]]:
+    """Return what stands before and behind the fenced messages of a prompt, and the messages.
+
+    Messages repeat in prompts and are cleaned once. The marks are equal in all prompts but for their code.
+    """
+    frames, messages = [], []
+    start = search = 0
+    while (end := text.find(_END_OF_FENCE, search)) >= 0:
+        fence = text.find(_FENCE, search, end)
+        mark = text.find(_END_OF_MARK, fence, end) if fence >= 0 else -1
+        begin = mark + len(_END_OF_MARK) if mark >= 0 else end
+        frames.append(text[start:begin])
+        messages.append(text[begin:end])
+        start, search = end, end + len(_END_OF_FENCE)
+    return [*frames, text[start:]], messages
 
 
 def _clean_whole_text(text: str) -> str:
@@ -290,7 +306,7 @@ def _clean_whole_text(text: str) -> str:
 
 
 _clean_short_text = lru_cache(maxsize=1 << 14)(_clean_whole_text)  # names and values repeat in most attempts
-_clean_piece = lru_cache(maxsize=1 << 11)(_clean_whole_text)  # judges read the same messages in many prompts
+_clean_message = lru_cache(maxsize=1 << 11)(_clean_whole_text)  # judges read the same messages in many prompts
 
 
 def _encodable(text: str) -> str:

@@ -125,8 +125,9 @@ def _templates(language: str) -> Sequence[_Template]:
     return sorted(_read_templates(sentences(language)), key=_rank)
 
 
-def _rank(template: _Template) -> tuple[int, bool]:
-    return -sum(map(len, template.literals)), "_text" not in "".join(template.places)
+def _rank(template: _Template) -> tuple[int, bool, int]:
+    free = sum(place not in _FITS for place in template.places)  # `{n} attempts` comes before `{name} attempts`
+    return -sum(map(len, template.literals)), "_text" not in "".join(template.places), free
 
 
 def _read_templates(texts: Mapping[str, str]) -> Iterator[_Template]:

@@ -81,7 +81,7 @@ def _mode(mode: FailureMode, members: list[FailedAttempt]) -> str:
 def _attempts(members: list[FailedAttempt]) -> Iterator[str]:
     for own in members[:_MOST_ATTEMPTS]:
         step = "" if own.step is None else f"<pre>{_sentence(own.step.kind)}: {_text(own.step.text)}</pre>"
-        title = f"<b>{_text(own.case)}</b> {_sentence(f'attempt {own.attempt}')}: {_sentence(decisive_line(own))}"
+        title = f"<b>{_text(own.case)}</b> {_sentence(f'attempt {own.attempt}: {decisive_line(own)}')}"
         yield f"<details><summary>{title}</summary>{step}</details>\n"
     if len(members) > _MOST_ATTEMPTS:
         more = say("… and {n} more", n=f"{len(members) - _MOST_ATTEMPTS:,}")
