@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from measuring import OURS, SIDES, heading, in_turn, line, run, target, yardstick
-
 from sides import material
 
 CONVERSATIONS = 200_000
