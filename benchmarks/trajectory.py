@@ -21,6 +21,8 @@ def main(peer: str) -> None:
         (_USUAL, "IN_ORDER", 0),
         (_USUAL, "ANY_ORDER", 0),
         (_USUAL, "EXACT", 10),
+        (_USUAL, "EXACT", 1),
+        (_USUAL, "ANY_ORDER", 1),
         (_LARGE, "EXACT", 0),
         (_LARGE, "EXACT", 10),
     ):
@@ -48,4 +50,4 @@ def _compare(peer: str, count: int, match_type: str, differing: int) -> None:
     measuring.line("invocations a second", f"{ours:,.0f}", f"{theirs:,.0f}")
     ratios = [ours / theirs for ours, theirs in zip(*speeds.values(), strict=True)]
     measuring.line("ratios of the turns", f"{min(ratios):.2f} to {max(ratios):.2f}")
-    measuring.target(what, statistics.median(ratios), "times", at_least=5)
+    measuring.target(what, statistics.median(ratios), "times", at_least=1 if differing == 1 else 5)

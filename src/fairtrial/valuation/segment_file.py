@@ -32,6 +32,7 @@ _BLOCK = 2**16
 _ALIGNED = 64
 ROWS = 4096
 """Rows that are read at once: 6 MB of vectors with 384 dimensions."""
+REMEDY = "restore the file and the folder of the index from a copy, or delete them and make the index again"
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -152,11 +153,11 @@ class SegmentFile:
         path = replaced_path(self.path.parent, self.entry)
         data = path.read_bytes()
         if zlib.crc32(data) != self.entry.replaced_checksum or len(data) != 8 * self.entry.replaced:
-            raise FormatError(str(path), ["the list of replaced rows is damaged"])
+            raise FormatError(str(path), [f"the list of replaced rows is damaged; {REMEDY}"])
         return np.frombuffer(data, dtype="<i8").astype(np.int64)
 
     def _make_error(self, problem: str) -> FormatError:
-        return FormatError(str(self.path), [f"this segment of the index is damaged: {problem}"])
+        return FormatError(str(self.path), [f"this segment of the index is damaged: {problem}; {REMEDY}"])
 
 
 def replaced_path(folder: Path, entry: SegmentEntry) -> Path:

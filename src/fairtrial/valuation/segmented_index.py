@@ -22,7 +22,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.approximate_search import SegmentGraph, check_approximate
 from fairtrial.valuation.nearest_rows import BLOCK, BestRows, unit_rows
-from fairtrial.valuation.segment_file import ROWS, Rows, SegmentEntry, SegmentFile
+from fairtrial.valuation.segment_file import REMEDY, ROWS, Rows, SegmentEntry, SegmentFile
 from fairtrial.valuation.whole_files import locked_file, whole_file
 
 with suppress(ImportError):  # without the extra `embed` the module can still be imported
@@ -77,7 +77,9 @@ class SegmentedIndex:
                 break
             except FileNotFoundError as error:  # merged by a writer, which has replaced the file of the index before
                 if attempt == _TRIES - 1:
-                    raise FormatError(str(error.filename), ["this segment of the index is missing"]) from error
+                    raise FormatError(
+                        str(error.filename), [f"this segment of the index is missing; {REMEDY}"]
+                    ) from error
         self.ttl = self.head.ttl
         self._starts = [0]
         for segment in self.segments:
