@@ -47,7 +47,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip, saying so, what needs a folder or a server that is not there."""
+    """Skip, saying so, what needs a folder or a server that is not there, and group tests that share a browser."""
     lacking = {
         "shared": "" if SHARED.is_dir() else f"needs the folder {SHARED} (or FAIRTRIAL_SHARED)",
         "postgres": ""
@@ -58,6 +58,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, reason in lacking.items():
             if reason and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+        if item.path.parent.name == "browser" and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))  # its tests share a browser and a server
 
 
 def pytest_collection_finish() -> None:
