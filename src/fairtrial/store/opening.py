@@ -68,9 +68,7 @@ def open_engine(url: str, *, create: bool) -> sa.Engine:
             raise
         return _check_engine(_read_only(parsed, parsed.database), url, create=False)
     except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
-        problem = first_line(error).replace(
-            repr(url), "given URL string"
-        )  # an old SQLAlchemy names it
+        problem = first_line(error).replace(repr(url), "given URL string")  # an old SQLAlchemy names it
         raise UsageError(f"{spell('store')}: cannot open {show_url(url)}: {problem}{_hint(error, url)}") from None
 
 

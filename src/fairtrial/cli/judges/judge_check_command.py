@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fairtrial.api import Judges
 
 
-# Types of click take a parameter since 8.2, and the oldest version that is allowed is 8.1.8.
+# In click 8.3, the oldest version that is allowed, types take no parameter.
 _ParamType = click.ParamType[Any] if TYPE_CHECKING else click.ParamType
 
 
