@@ -63,7 +63,7 @@ MAKERS := $(subst $(empty) $(empty),$(comma),$(shell sed -n 's/==.*//p' constrai
 
 .PRECIOUS: .venv-agents/%/.ready
 
-.PHONY: help demo test test-long test-clickhouse test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-harnesses test-agentdojo test-agents test-agents-adk test-other-agents test-installs test-browser test-site ui lint types imports docs site bench check clean
+.PHONY: help demo test test-long test-floors test-clickhouse test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-harnesses test-agentdojo test-agents test-agents-adk test-other-agents test-installs test-browser test-site ui lint types imports docs site bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -172,15 +172,16 @@ test-other-agents-%:
 	PYTHONPATH=$(CURDIR)/.venv-others/$* $(OTHER_ENVIRONMENT)/bin/python -m pytest $(NO_HANGS) -m agents \
 	  tests/agents/test_$(subst -,_,$(OTHER_NAME))_agent.py $(OF_OTHERS)
 
-# The oldest versions that pyproject.toml allows. click stays at 8.1.8: before 8.2 its types take no parameter.
-FLOORS := alembic==1.9.0 python-dotenv==1.0.0 rich==13.0.0 sqlalchemy==2.0.0
+# The oldest versions that pyproject.toml allows. Before 8.3, click takes no EVALSET from a project file.
+FLOORS := alembic==1.9.0 click==8.3.0 python-dotenv==1.0.0 rich==13.0.0 sqlalchemy==2.0.0
 
 test-floors: $(VENV)/.ready ## Run tests of the store and of the terminal with the oldest versions that are allowed
 	@echo '$(FLOORS)' | cmp -s - .venv-floors/packages || { rm -rf .venv-floors; \
 	  $(VENV)/bin/python $(PIP_INSTALL) --no-deps --target .venv-floors $(FLOORS) && \
 	  echo '$(FLOORS)' > .venv-floors/packages; }
 	PYTHONPATH=$(CURDIR)/.venv-floors $(VENV)/bin/python -m pytest $(NO_HANGS) tests/store \
-	  tests/reports/test_terminal.py tests/cli/test_cli_run.py tests/cli/test_cli_report.py tests/cli/test_cli_runs_show.py
+	  tests/reports/test_terminal.py tests/cli/test_cli_run.py tests/cli/test_cli_report.py tests/cli/test_cli_runs_show.py \
+	  tests/cli/test_cli_project_file.py tests/cli/test_cli_mistakes.py
 
 test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13 and with libraries of statistics
 	$(PEER)/bin/pytest $(NO_HANGS) -m peer tests/differential

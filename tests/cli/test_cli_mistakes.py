@@ -63,7 +63,7 @@ MISTAKES = [
     ("run a.evalset.json", "missing-option", "EVALSET", "--agent TARGET"),
     ("run --agent own_agent:reply", "missing-option", "EVALSET"),
     ("run a.evalset.json --agent", "missing-option", "--agent", "requires an argument"),
-    ("run a.evalset.json --agnet own_agent:reply", "unknown-name", "'--agnet'", "'--agent'"),
+    ("run a.evalset.json --agnet own_agent:reply", "unknown-name", "--agnet", "--agent"),
     ("show", "missing-option", "RUN"),
     ("check", "missing-option", "FILE", "fairtrial.toml"),
     ("gate RUN", "missing-option", "--at-least X", "--gates FILE"),

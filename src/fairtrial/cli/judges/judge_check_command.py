@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from fairtrial.api import Judges
 
 
-# Types of click take a parameter since 8.2, and the oldest version that is allowed is 8.1.8.
-_ParamType = click.ParamType[Any] if TYPE_CHECKING else click.ParamType
-
-
-class Pairs(_ParamType):
+class Pairs(click.ParamType):  # type: ignore[type-arg]  # in click 8.3 it takes no parameter
     """The type of an option such as NAME=VALUE,NAME=VALUE."""
 
     name = "pairs"
