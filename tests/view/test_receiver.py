@@ -252,7 +252,7 @@ def test_a_restart_goes_on_with_what_waits(tmp_path: Path) -> None:
         second.end("s-1", 404)
         second.end("s-2")
         assert second.result().case_id == "s-2"
-    assert second.receiver.info.id == first.receiver.run_id
+    assert second.receiver.info.id == first.receiver.info.id
     assert second.results.empty()
     assert [result.case_id for result in second.run.cases] == ["s-1", "s-2"]
 
