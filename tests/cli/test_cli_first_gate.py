@@ -158,6 +158,13 @@ def test_options_that_leave_something_out_are_refused_outside_a_terminal() -> No
     """Nobody can answer a question there."""
     done = fairtrial("init", "--agent", "my_agents:shop")
     assert (done.code, "--agent needs --csv FILE" in done.err) == (2, True)
+
+
+def test_questions_without_an_agent_are_refused() -> None:
+    """Nobody answers them."""
+    Path("questions.csv").write_text("question\nWhen do you open?\n", encoding="utf-8")
+    done = fairtrial("init", "--csv", "questions.csv")
+    assert (done.code, "--csv needs --agent TARGET" in done.err) == (2, True)
     done = fairtrial("init", "--csv", "items.csv")
     assert (done.code, "an agent must answer them" in done.err) == (2, True)
 
