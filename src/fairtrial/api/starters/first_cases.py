@@ -73,6 +73,8 @@ def first_cases(beginning: Beginning, target: Path, watch: Watch) -> FirstCases:
         return _write_cases(target, eval_set, warnings)
     if beginning.questions is not None:
         eval_set = load_eval_set(beginning.questions)
+        if target == beginning.questions and beginning.agent is None:
+            raise UsageError(f"{target}: an agent must answer the questions; name it", code="missing-option")
         if target == beginning.questions:
             return FirstCases(target, eval_set, expects_recorded=False)
     else:

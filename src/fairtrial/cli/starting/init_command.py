@@ -81,8 +81,6 @@ def init(
     if questions and recorded:
         raise click.UsageError("takes --csv or --recorded, and only one of them")
     beginning = _ask(api.Beginning(agent, questions, recorded), asks_first=folder is None)
-    if beginning.questions and not beginning.agent:
-        raise click.UsageError("--csv needs --agent TARGET, which answers the questions")
     if beginning == api.Beginning():
         _write_starter(folder or Path("evals"))
         return exit_codes.OK
