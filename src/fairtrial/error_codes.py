@@ -70,7 +70,7 @@ ERROR_CODES: dict[str, ErrorCode] = {
         "doctor` shows which keys are set.",
         "env -u GROQ_API_KEY fairtrial scenarios examples/agent.py:reply --model groq/llama-3 -o new.json",
         "fairtrial: model groq/llama-3: no key; set GROQ_API_KEY [missing-key]\n"
-        "`fairtrial doctor` shows packages, keys and the store.",
+        "`fairtrial doctor` shows packages, keys, the store, programs and plugins.",
     ),
     "missing-option": ErrorCode(
         "An option or argument is missing that another option, or the command, needs.",
@@ -84,7 +84,7 @@ ERROR_CODES: dict[str, ErrorCode] = {
         _RUN + "crewai:agent:crew",
         "fairtrial: --agent crewai:agent:crew: crewai needs the extra 'agents-crewai': pip install "
         "'crewai>=1.15' (No module named 'crewai') [missing-package]\n"
-        "`fairtrial doctor` shows packages, keys and the store.",
+        "`fairtrial doctor` shows packages, keys, the store, programs and plugins.",
     ),
     "no-answer": ErrorCode(
         "A server does not answer, answers with something else than it should, or cannot listen at its address.",
@@ -149,7 +149,8 @@ ERROR_CODES: dict[str, ErrorCode] = {
         "Make room on the disk, start the server of the database, or give another `--store URL`. A run that "
         "stopped goes on with `--resume`.",
         "echo 'not a database' > notes.db\nfairtrial runs --store sqlite:///notes.db  # exits with 4",
-        "fairtrial: the store sqlite:///notes.db failed: file is not a database; use another --store [store-failed]",
+        "fairtrial: the store sqlite:///notes.db failed: file is not a database; use another --store [store-failed]\n"
+        "`fairtrial doctor` shows packages, keys, the store, programs and plugins.",
     ),
     "too-large": ErrorCode(
         "A file, a request or a number of values is larger than the limit that protects this machine.",

@@ -68,7 +68,7 @@ HINT = "`fairtrial doctor` shows packages, keys, the store, programs and plugins
         (["--agent", "smolagents:shop:agent"], "2"),
         (["--agent", "harness:broken.json"], "2"),
         (["--agent", "strange:shop"], "2"),
-        (["--agent", "shop:agent", "--store", "sqlite:///wrong.db"], "4"),
+        (["--agent", "doctor_shop:agent", "--store", "sqlite:///wrong.db"], "4"),
     ],
     ids=["package", "program", "plugin", "store"],
 )
@@ -84,7 +84,7 @@ def test_a_refusal_about_the_installation_ends_with_the_command(
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(agents, "_plugins", lambda: {"strange": EntryPoint("strange", "absent_module", agents.PLUGINS)})
     (tmp_path / "one.csv").write_text("input\nhello\n")
-    (tmp_path / "shop.py").write_text("def agent(query: str) -> str:\n    return query\n")
+    (tmp_path / "doctor_shop.py").write_text("def agent(query: str) -> str:\n    return query\n")
     (tmp_path / "wrong.db").write_text("no database" * 100)
     (tmp_path / "broken.json").write_text('{"command": ["no-such-program"], "log": "claude", "skills": "skills"}')
     with pytest.raises(SystemExit, match=code):

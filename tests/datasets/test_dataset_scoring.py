@@ -539,19 +539,19 @@ class TestParquetInputs:
         assert self._ids(tmp_path / "out") == ["s0", "s1", "s2"]
 
     @pytest.mark.parametrize(
-        ("columns", "ids"),
+        ("columns", "code", "ids"),
         [
-            ("conversation=body", ["conversation-0", "conversation-1", "conversation-2"]),
-            ("messages=turns,id=session_id", ["s0", "s1", "s2"]),
+            ("conversation=body", 0, ["conversation-0", "conversation-1", "conversation-2"]),
+            ("messages=turns,id=session_id", 3, ["s0", "s1", "s2"]),
         ],
     )
     def test_columns_are_chosen(
-        self, tmp_path: Path, config: Path, table: pa.Table, columns: str, ids: list[str]
+        self, tmp_path: Path, config: Path, table: pa.Table, columns: str, code: int, ids: list[str]
     ) -> None:
-        """As JSON of a whole conversation, or as a list of messages."""
+        """As JSON of a whole conversation, or as a list of messages, whose columns have no place for calls."""
         pq.write_table(table, tmp_path / "traffic.parquet")
         done = scored(tmp_path / "traffic.parquet", tmp_path / "out", "--config", config, "--columns", columns)
-        assert done.code == 0, done.err
+        assert done.code == code, done.err
         assert self._ids(tmp_path / "out") == ids
 
     def test_a_column_that_is_not_there_is_refused(self, tmp_path: Path, config: Path, table: pa.Table) -> None:

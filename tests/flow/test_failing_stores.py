@@ -158,10 +158,12 @@ def test_a_full_disk_ends_a_run_and_a_resume_goes_on(tmp_path: Path, monkeypatch
     with full(pages=Path("kept.db").stat().st_size // 4096 + 30):
         done = fairtrial("run", "trips.evalset.json", "--agent", "wordy_agent:wordy", "--store", URL, "--quiet")
     assert done.code == 4, done.err
-    problem, _, command = done.err.strip().partition("; go on with fairtrial ")
+    problem, _, end = done.err.strip().partition("; go on with `fairtrial ")
+    command, _, code = end.partition("` ")
     assert problem == (
         "fairtrial: not finished: the store sqlite:///kept.db failed: database or disk is full; make room on the disk"
     )
+    assert code.startswith("[store-failed]")
     stored = [recording.case_id for _, recording in api.reread(URL, api.runs(URL)[0].id).recordings]
     assert 0 < len(stored) < len(REPLIES)
     ASKED.clear()

@@ -339,7 +339,7 @@ def test_a_run_that_another_process_took_over_stops(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "slow_agent", sys.modules[__name__])
     done = fairtrial("run", "trips.evalset.json", "--agent", "slow_agent:overtaken", "--quiet")
     assert done.code == 4
-    assert "was removed, or another process continues it; go on with fairtrial run --resume" in done.err
+    assert "was removed, or another process continues it; go on with `fairtrial run --resume" in done.err
     assert api.reread(DEFAULT_URL, only_run()).info.finished is None
 
 

@@ -98,7 +98,7 @@ async def execute_in_loop(
         plan = with_earlier_id(plan, run_store)
     advice = "start it again"
     if store is not None and plan.agent is not None:
-        advice = f"go on with {resume_command(plan.info, store)}"
+        advice = f"go on with `{resume_command(plan.info, store)}`"
     events = RunEvents(on_result or _ignore, on_recording or _ignore, on_batch or _ignore, on_wait or _ignore)
     try:
         summary, info = await run_plan(plan, run_store, events, resumed=resumed, reuse=reuse, advice=advice)

@@ -311,7 +311,7 @@ async def _execute(
 ) -> MutationRun:
     run_store = open_store(store) if store is not None else temporary_store()
     run_id = plan.plan.info.id
-    advice = "start it again" if store is None else f"go on with {resume_command(plan.plan.info, store)}"
+    advice = "start it again" if store is None else f"go on with `{resume_command(plan.plan.info, store)}`"
     with closing(run_store):
         places_to_skip: set[tuple[int, int]] = set()
         for result in filter(_is_final, run_store.results(run_id) if resumed else ()):

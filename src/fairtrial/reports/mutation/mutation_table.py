@@ -144,10 +144,10 @@ def _advice(report: MutationReport) -> Iterator[str]:
             f"(phi {pair.phi:.2f}); one of them may suffice"
         )
     if report.paraphrases is not None:
-        dropped = ", ".join(f"{number} {reason}" for reason, number in report.paraphrases.unproven.items())
+        reasons = ", ".join(f"{number} {reason}" for reason, number in report.paraphrases.unproven.items())
         yield (
             f"paraphrases of a model: {report.paraphrases.proven} proven by their facts, "
-            f"{sum(report.paraphrases.unproven.values())} dropped{f': {visible_line(dropped)}' if dropped else ''}"
+            f"{sum(report.paraphrases.unproven.values())} dropped{f': {visible_line(reasons)}' if reasons else ''}"
         )
     for fix in report.fixes:
         yield (
