@@ -98,9 +98,10 @@ def test_an_index_of_contents_is_not_searched_for_whole_traces(tmp_path: Path) -
     assert "its vectors are by the embedder 'multilingual', not by 'trace:multilingual'" in done.err
 
 
-def test_a_graph_of_whole_traces_follows_its_index(tmp_path: Path) -> None:
+def test_a_graph_of_whole_traces_follows_its_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It finds what an exact search finds, before and after the index is extended. One graph stays."""
     pytest.importorskip("usearch", reason="the extra approximate is not installed")
+    monkeypatch.setattr("fairtrial.valuation.segmented_index.GRAPH_FROM", 1)
     index = tmp_path / "seen.index"
     common = ("--novelty-of", "trace", "--novelty", "corpus", "--index", index)
     _rows(_file(tmp_path, *unrelated_traces("en")), *common)
@@ -111,7 +112,7 @@ def test_a_graph_of_whole_traces_follows_its_index(tmp_path: Path) -> None:
         assert [row["nearest"]["id"] for row in found] == [row["nearest"]["id"] for row in exact]
         assert [row["score"] for row in found] == pytest.approx([row["score"] for row in exact], abs=1e-6)
     _rows(queries, *common, "--approximate")
-    assert len(list(tmp_path.glob("seen.index.*.graph"))) == 1
+    assert len(list(tmp_path.glob("seen.index.segments/*.graph"))) == 1
 
 
 def test_two_languages_are_not_compared_by_their_letters(tmp_path: Path) -> None:

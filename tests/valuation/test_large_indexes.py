@@ -13,9 +13,9 @@ from fairtrial.errors import FormatError, UsageError
 from fairtrial.system.file_lock import try_to_lock
 from fairtrial.valuation import array_file
 from fairtrial.valuation.index_changes import Addition, extend_index
+from fairtrial.valuation.index_files import is_segmented
 from fairtrial.valuation.novelty import VectorCache
 from fairtrial.valuation.novelty_index import open_index
-from fairtrial.valuation.segmented_index import is_segmented
 
 DIMENSIONS = 24
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from fairtrial.errors import UsageError
 from fairtrial.valuation.approximate_search import pass_graph_on
+from fairtrial.valuation.index_files import is_segmented, write_lock
 from fairtrial.valuation.nearest_rows import unit_rows
 from fairtrial.valuation.segment_file import (
     Rows,
@@ -30,11 +31,9 @@ from fairtrial.valuation.segmented_index import (
     IndexHead,
     SegmentedIndex,
     check_embedder,
-    is_segmented,
     iter_kept_rows,
     segments_folder,
     write_head,
-    write_lock,
 )
 from fairtrial.valuation.whole_files import remove_part, whole_file
 

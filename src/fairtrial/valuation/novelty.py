@@ -19,9 +19,10 @@ from fairtrial.errors import ConfigError, FormatError, UsageError, lacks_extra
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.array_file import read_arrays
+from fairtrial.valuation.index_files import is_segmented
 from fairtrial.valuation.nearest_rows import BLOCK, BestRows, check_numbers, unit_rows
 from fairtrial.valuation.segment_file import Rows
-from fairtrial.valuation.segmented_index import SegmentedIndex, check_embedder, is_segmented, read_head
+from fairtrial.valuation.segmented_index import SegmentedIndex, check_embedder, read_head
 from fairtrial.valuation.whole_files import whole_file
 
 with suppress(ImportError):  # without the extra `embed` the name VectorCache can still be imported

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 from fairtrial.errors import UsageError, nearest, spell
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.approximate_search import check_approximate
-from fairtrial.valuation.index_changes import Addition, extend_index, give_segments
-from fairtrial.valuation.segmented_index import SegmentedIndex, is_segmented
+from fairtrial.valuation.index_files import is_segmented
 from fairtrial.valuation.whole_files import remove_old_parts
 
 if TYPE_CHECKING:
+    from fairtrial.valuation.index_changes import Addition
     from fairtrial.valuation.novelty import VectorCache
+    from fairtrial.valuation.segmented_index import SegmentedIndex
 
 Mode = Literal["sequence", "corpus", "leave-one-out"]
 
@@ -86,7 +87,9 @@ def open_index(
 
 def open_saved(path: Path, *, embedder: str = "", approximate: bool = False) -> VectorCache | SegmentedIndex:
     """Return a saved index for searches. A graph is for segments, so that an index of one file then gets segments."""
+    from fairtrial.valuation.index_changes import give_segments
     from fairtrial.valuation.novelty import VectorCache
+    from fairtrial.valuation.segmented_index import SegmentedIndex
 
     if not is_segmented(path):
         cache = VectorCache.load(path, embedder=embedder)
@@ -122,6 +125,7 @@ def remembered_traces(mode: str, index: Path | None, *, embedded: bool, extend: 
 def last_ids(path: Path, count: int) -> tuple[str, ...]:
     """Return the ids of the last traces of an index."""
     from fairtrial.valuation.novelty import VectorCache
+    from fairtrial.valuation.segmented_index import SegmentedIndex
 
     if is_segmented(path):
         return SegmentedIndex(path, clock=time.time).last_ids(count)
@@ -157,6 +161,8 @@ class _LongSequence:
     """Compares each trace with the traces before it, and with all of an index with segments."""
 
     def __init__(self, path: Path, embedder: str, *, ttl: float | None) -> None:
+        from fairtrial.valuation.segmented_index import SegmentedIndex
+
         self._index = SegmentedIndex(path, embedder=embedder, clock=time.time)
         self._index.ttl = ttl or self._index.ttl
         self._embedder = embedder
@@ -164,6 +170,7 @@ class _LongSequence:
         self._additions: list[Addition] = []
 
     def nearest(self, ids: Sequence[str], vectors: Any, digests: Sequence[str]) -> list[Nearest | None]:
+        from fairtrial.valuation.index_changes import Addition
         from fairtrial.valuation.novelty import VectorCache
 
         if self._new is None:
@@ -173,6 +180,8 @@ class _LongSequence:
         return [new if saved is None or (new and new.cosine > saved.cosine) else saved for saved, new in pairs]
 
     def save(self) -> None:
+        from fairtrial.valuation.index_changes import extend_index
+
         if self._additions:
             extend_index(
                 self._index.path, self._additions, embedder=self._embedder, ttl=self._index.ttl, replaces=False
@@ -186,6 +195,8 @@ class _CorpusIndex:
     """
 
     def __init__(self, path: Path, embedder: str, *, extend: bool, ttl: float | None, approximate: bool) -> None:
+        from fairtrial.valuation.segmented_index import SegmentedIndex
+
         self._path, self._embedder, self._ttl = path, embedder, ttl
         self._search: Any = None
         if path.exists():
@@ -198,6 +209,8 @@ class _CorpusIndex:
         self._additions: list[Addition] | None = [] if extend else None
 
     def nearest(self, ids: Sequence[str], vectors: Any, digests: Sequence[str]) -> list[Nearest | None]:
+        from fairtrial.valuation.index_changes import Addition
+
         if self._additions is not None:
             self._additions.append(Addition(ids, vectors, digests))
         if self._search is None:
@@ -206,5 +219,7 @@ class _CorpusIndex:
         return nearest
 
     def save(self) -> None:
+        from fairtrial.valuation.index_changes import extend_index
+
         if self._additions:
             extend_index(self._path, self._additions, embedder=self._embedder, ttl=self._ttl)

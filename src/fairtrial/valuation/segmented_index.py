@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from fairtrial.errors import FormatError, UsageError, spell
+from fairtrial.errors import FormatError, UsageError
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.approximate_search import SegmentGraph, check_approximate
 from fairtrial.valuation.nearest_rows import BLOCK, BestRows, unit_rows
 from fairtrial.valuation.segment_file import REMEDY, ROWS, Rows, SegmentEntry, SegmentFile
-from fairtrial.valuation.whole_files import locked_file, whole_file
+from fairtrial.valuation.whole_files import whole_file
 
 with suppress(ImportError):  # without the extra `embed` the module can still be imported
     import numpy as np
@@ -218,13 +218,6 @@ def segments_folder(path: Path) -> Path:
     return path.with_name(f"{path.name}.segments")
 
 
-def is_segmented(path: Path) -> bool:
-    """Whether a file is the file of an index with segments."""
-    with suppress(OSError), path.open("rb") as file:
-        return file.read(1) == b"{"
-    return False
-
-
 def read_head(path: Path, *, embedder: str = "") -> IndexHead:
     """Return the contents of the file of an index. Raises FormatError, or UsageError if its embedder differs."""
     try:
@@ -251,14 +244,3 @@ def write_head(path: Path, head: IndexHead) -> None:
     raw = msgspec.json.encode(head)
     with whole_file(path) as part:
         part.write_bytes(msgspec.json.encode(_Envelope(VERSION, zlib.crc32(raw), msgspec.Raw(raw))))
-
-
-@contextmanager
-def write_lock(path: Path, *, patience: float = 0.0) -> Iterator[None]:
-    """Keep other processes from writing an index during the block. Raises UsageError if another process writes it."""
-    with locked_file(path, patience=patience) as has_lock:
-        if not has_lock:
-            raise UsageError(
-                f"{spell('index')}: {path}: another process is writing it; wait for its end, or use another file"
-            )
-        yield

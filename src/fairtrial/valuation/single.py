@@ -19,8 +19,8 @@ from fairtrial.records.value_row import Nearest
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.dimensions import find_weights
 from fairtrial.valuation.from_trace import from_trace
+from fairtrial.valuation.index_files import write_lock
 from fairtrial.valuation.novelty_index import check_mode, is_locked_long, open_index
-from fairtrial.valuation.segmented_index import write_lock
 from fairtrial.valuation.trace_value import ScoringContext, TraceValue, add_novelty, content_digest, score_structure
 from fairtrial.valuation.weights import HOW_TO_INSTALL
 from fairtrial.valuation.whole_trace import NoveltyOf, TraceEmbedder, choose_part, embed_traces, trace_limits

@@ -23,9 +23,9 @@ from fairtrial.valuation.chunk import (
     value_prepared,
 )
 from fairtrial.valuation.embed import Reservations
+from fairtrial.valuation.index_files import write_lock
 from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
 from fairtrial.valuation.novelty_index import NoveltyIndex, is_locked_long, open_index
-from fairtrial.valuation.segmented_index import write_lock
 from fairtrial.valuation.trace_value import ScoringContext
 from fairtrial.valuation.whole_trace import TraceEmbedder
 

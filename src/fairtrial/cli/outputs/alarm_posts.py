@@ -6,12 +6,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from fairtrial import api
 from fairtrial.cli.console import echo
 from fairtrial.errors import FairtrialError
-from fairtrial.records.run import RunInfo
-from fairtrial.text.display import visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.run import RunInfo
 
 SECONDS_BETWEEN = 60.0
 """The shortest time between two looks at a run that receives."""
@@ -35,6 +37,8 @@ class AlarmPosts:
 
     def look(self, run: RunInfo) -> None:
         """Post the alarms that a run raised since the last look. Problems are shown, each once, and end nothing."""
+        from fairtrial.text.display import visible_line  # the help of a command needs none
+
         names = ""
         try:
             traffic = api.find_new_alarms(run, self._options, self._posted)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
-
 from fairtrial.config.criterion_options import threshold_option
 from fairtrial.config.option import Option
 from fairtrial.metrics.catalog_entry import CatalogEntry
+from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
@@ -141,7 +140,7 @@ def list_criteria(entries: Iterable[CatalogEntry]) -> ListedCriteria:
 
 def list_labels(run_id: str, rows: Iterable[Mapping[str, Any]]) -> ListedLabels:
     """Return the labels of a run as a document. Each row is a row of a file of labels."""
-    return ListedLabels(run_id, tuple(msgspec.convert(row, ListedLabel) for row in rows))
+    return ListedLabels(run_id, tuple(convert(row, ListedLabel) for row in rows))
 
 
 def _run(run: RunInfo) -> ListedRun:
