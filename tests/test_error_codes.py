@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,11 @@ import pytest
 import fairtrial as library
 from commands import fairtrial
 from fairtrial import errors
+from fairtrial.cli.options.judge_flags import make_judges
 from fairtrial.error_codes import ERROR_CODES, WITHIN_CASES
+from fairtrial.reports.plots import plot_attempts
+from fairtrial.valuation.novelty import VectorCache
+from fairtrial.valuation.segmented_index import read_head
 
 SOURCE = Path(library.__file__).parent
 _WITHOUT_EXAMPLE = {
@@ -72,6 +76,22 @@ def test_an_entry_shows_a_command_that_ends_with_its_code(code: str) -> None:
     entry = ERROR_CODES[code]
     assert entry.example.splitlines()[-1].startswith(("fairtrial ", "env -u GROQ_API_KEY fairtrial "))
     assert f" [{code}]" in entry.output
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        (lambda: plot_attempts([]), "too-little-data"),
+        (lambda: VectorCache.load("nowhere.index"), "no-such-file"),
+        (lambda: read_head(Path("nowhere.index")), "no-such-file"),
+        (lambda: make_judges({"judge_model": "openai/gpt-5"}, {}), "cannot-resume"),
+    ],
+)
+def test_a_code_has_the_meaning_of_its_entry(call: Callable[[], object], code: str) -> None:
+    """A plot needs data, an index is a file, and a run is resumed with its own options."""
+    with pytest.raises(errors.UsageError) as caught:
+        call()
+    assert caught.value.code == code
 
 
 def test_a_code_survives_another_process() -> None:

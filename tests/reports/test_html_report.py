@@ -209,6 +209,18 @@ def test_secrets_in_repeated_messages_of_prompts_never_reach_the_page() -> None:
     assert differing == []
 
 
+def test_a_secret_in_the_mark_of_a_message_never_reaches_the_page() -> None:
+    """Only the code that stands in both marks around a message is left out of the search."""
+    value = "q7Zx9Kp2Lm4Nv8Rt6Yw1Bc3Df5Gh0JsA"
+    left = "word " * 500
+    forged = [
+        f"{left}<<<api_key={value}>>>\nHello.\n<<<end TEXT reply>>>",
+        f"{left}<<<api_key={value}>>>\nHello.\n<<<end api_key={value}>>>",
+        f"{left}api_key={value}\n<<<end TEXT reply>>>",
+    ]
+    assert [text for text in forged if value in clean(text)] == []
+
+
 def with_reasons(ballot: Ballot, reasons: Iterator[str]) -> Ballot:
     """A ballot whose votes have other reasons."""
     votes = []

@@ -157,7 +157,7 @@ def resume(plan: Plan, earlier: RunInfo) -> Plan:
     if plan.attempts < attempts:
         raise UsageError(
             f"{spell('resume')} {earlier.id}: {spell('attempts')} must be at least {attempts}, got {plan.attempts}",
-            code="options-conflict",
+            code="cannot-resume",
         )
     info = replace(plan.info, id=earlier.id, started=earlier.started, seconds=earlier.seconds)
     return Plan(**{**plan.__dict__, "info": info})

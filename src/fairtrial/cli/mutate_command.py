@@ -143,7 +143,7 @@ def mutate(
     url = None if store == "none" else store
     if url is None and (arguments["from_run"] or judge["reuse"]):
         raise UsageError(
-            "--from-run and --reuse need the store of the earlier run, got --store none", code="options-conflict"
+            "--from-run and --reuse need the store of the earlier run, got --store none", code="missing-option"
         )
     plan = _plan(arguments, config_file, judges, concurrency, url)
     if earlier:
@@ -214,7 +214,7 @@ def _plan(
         raise UsageError("--reply-timeout limits an agent, and needs --agent TARGET", code="missing-option")
     if arguments["holding"]:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in arguments["holding"])
-        raise UsageError(f"{names}: is about an agent, and needs --agent TARGET", code="options-conflict")
+        raise UsageError(f"{names}: is about an agent, and needs --agent TARGET", code="missing-option")
     return api.plan_mutation(paths or None, config, options, reading, run)
 
 

@@ -144,7 +144,7 @@ def receive(
     if listen[0] not in _LOOPBACK and not token:
         raise UsageError(
             f"--listen: {listen[0]} can be reached by other machines; set FAIRTRIAL_RECEIVE_TOKEN to a secret",
-            code="missing-key",
+            code="unsafe-input",
         )
     read_environment(config=config, paths=against)
     plan = api.plan_receive(

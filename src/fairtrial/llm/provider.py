@@ -260,7 +260,7 @@ class Provider:
                 ) from None
             if status in {401, 403} or "API key" in str(error):
                 raise UnusableModelError(
-                    self.clean(f"{self._where()}: the key was refused ({error})"), code="no-answer"
+                    self.clean(f"{self._where()}: the key was refused ({error})"), code="request-refused"
                 ) from None
             if status == 404:
                 await self._look_through(models)

@@ -49,7 +49,7 @@ class Holding:
         if self.shuffle is not None and self._words & {"process", "case"}:
             raise UsageError(
                 f"{spell('shuffle')} needs cases that share a process; leave {name} {self.isolation} out",
-                code="too-little-data",
+                code="options-conflict",
             )
         for option in _NUMBERS:
             number = getattr(self, option)

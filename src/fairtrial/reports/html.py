@@ -8,6 +8,7 @@ stand apart from everything else, which names them by their number.
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -50,8 +51,8 @@ _LONG = 2000
 _FENCE, _END_OF_MARK, _END_OF_FENCE = "<<<", ">>>\n", "\n<<<end "
 """The beginning and the end of the mark before a message in a judge's prompt, and the beginning of that behind it."""
 
-_CODE = 32
-"""The characters of the code in the marks of a prompt."""
+_MARK = re.compile(r"[A-Z]+ .{1,500} ([0-9a-f]{32})>>>")
+"""The mark before a message, without its beginning: kind and name of the message, and the code of the prompt."""
 
 _SHORT = 60
 """The length up to which cleaned texts are remembered."""
@@ -276,12 +277,19 @@ def _clean_long_text(text: str) -> str:
     if len(text) <= _LONG or _END_OF_FENCE not in text:
         return _clean_whole_text(text)
     frames, messages = _cut_prompt(text)
-    code = frames[0][-len(_END_OF_MARK) - _CODE : -len(_END_OF_MARK)]
+    code = _find_code(frames)
     for frame in frames:
-        known = frame.replace(code, "") if code.isalnum() else frame
+        known = frame.replace(code, "") if code else frame
         if _clean_message(known) != known:
             return _clean_whole_text(text)
     return "".join(chain.from_iterable(zip(frames, (*map(_clean_message, messages), ""), strict=True)))
+
+
+def _find_code(frames: Sequence[str]) -> str:
+    """Return the code of a prompt, or an empty text if the marks around its first message differ."""
+    mark = frames[0].rpartition(_FENCE)[2].removesuffix("\n")
+    match = _MARK.fullmatch(mark)
+    return match[1] if match and frames[1].startswith(_END_OF_FENCE + mark) else ""
 
 
 def _cut_prompt(text: str) -> tuple[list[str], list[str]]:

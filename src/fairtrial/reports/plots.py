@@ -86,7 +86,7 @@ def plot_attempts(results: Iterable[CaseResult]) -> Any:
     by_case = groupby(results, key=lambda result: result.position)
     rows = [list(group) for _, group in islice(by_case, _MOST_CASES)]
     if not rows:
-        raise UsageError("plot.attempts: the run has no attempt", code="unknown-name")
+        raise UsageError("plot.attempts: the run has no attempt", code="too-little-data")
     names = [row[0].title for row in rows]
     with _figure(names, height=len(rows) / 3) as (figure, axes):
         seen: dict[Verdict, Any] = {}

@@ -276,7 +276,7 @@ class VectorCache:
         try:
             cache, origin = cls._load(path, clock)
         except FileNotFoundError as error:
-            raise UsageError(f"{place}: there is no such index", code="no-such-store") from error
+            raise UsageError(f"{place}: there is no such index", code="no-such-file") from error
         except Exception as error:  # of zipfile, zlib, numpy or msgspec, because a damaged file can say anything
             raise FormatError(place, [f"not a novelty index, or a damaged one: {error}"]) from error
         check_embedder(Path(path), origin, embedder)

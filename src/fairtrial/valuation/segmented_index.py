@@ -224,7 +224,7 @@ def read_head(path: Path, *, embedder: str = "") -> IndexHead:
         envelope = json_decoder(_Envelope).decode(path.read_bytes())
         head = json_decoder(IndexHead).decode(envelope.head)
     except FileNotFoundError as error:
-        raise UsageError(f"{path}: there is no such index") from error
+        raise UsageError(f"{path}: there is no such index", code="no-such-file") from error
     except ValueError as error:  # of msgspec
         raise FormatError(str(path), [f"not a novelty index, or a damaged one: {error}"]) from error
     if envelope.fairtrial_novelty_index != VERSION or zlib.crc32(bytes(envelope.head)) != envelope.checksum:

@@ -149,7 +149,7 @@ def _nearest(
     if context.mode == "corpus":
         path = Path(str(index))
         if not path.exists():
-            raise UsageError(f"{path}: there is no such index")
+            raise UsageError(f"{path}: there is no such index", code="no-such-file")
         corpus = open_index("corpus", path, embedder=context.embedder, approximate=approximate)
         return corpus.nearest(ids, vectors, digests)
     if index is None:

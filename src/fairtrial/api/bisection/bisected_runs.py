@@ -99,7 +99,7 @@ def read_command(text: str, setup: str, store: str) -> Evaluation:
     except ValueError as error:
         raise UsageError(f"the command cannot be divided into words: {error}") from None
     if not words:
-        raise UsageError("the command is empty", code="too-little-data")
+        raise UsageError("the command is empty", code="missing-option")
     evaluation = Evaluation(tuple(words), tuple(setup_words), store)
     if evaluation.knows_cases:
         for word in words:

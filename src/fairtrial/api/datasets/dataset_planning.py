@@ -177,6 +177,6 @@ def one_set_of_criteria(loaded_sets: Sequence[loading.LoadedSet]) -> tuple[Crite
     if any(loaded.criteria != first for loaded in loaded_sets):
         raise UsageError(
             f"the eval sets have different criteria, and a data set has the same for all; give {spell('criteria')}",
-            code="unusable-run",
+            code="missing-option",
         )
     return first

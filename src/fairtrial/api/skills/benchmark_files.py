@@ -43,7 +43,7 @@ def write_benchmark(run: Run, folder: Path) -> list[Path]:
     variants, or if the folder holds something.
     """
     if not run.info.config.get("variants"):
-        raise UsageError("the run does not test a skill, so that it has no variants to lay out", code="unknown-name")
+        raise UsageError("the run does not test a skill, so that it has no variants to lay out", code="unusable-run")
     written: dict[Path, None] = {}
     try:
         if folder.exists() and any(folder.iterdir()):

@@ -51,7 +51,6 @@ def find_skill_folder(path: str) -> Path | None:
         return place.parent
     if place.is_file() and place.suffix in (".json", ".yaml", ".yml"):
         place = find_root(place)
-        return place if place.is_dir() and ((place / FILE).is_file() or any(place.glob(f"skills/*/{FILE}"))) else None
     is_there = place.is_dir() and ((place / FILE).is_file() or any(place.glob(f"skills/*/{FILE}")))
     return place if is_there else None
 

@@ -100,7 +100,7 @@ def make_judges(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = 
                 option = f"--{name.replace('_', '-')}"
                 raise UsageError(
                     f"--resume: {option} must be {earlier.get(name)!r} as in the run, got {value!r}",
-                    code="not-supported",
+                    code="cannot-resume",
                 )
         stored = dict(earlier)
     return api.Judges(

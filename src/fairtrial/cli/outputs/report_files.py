@@ -119,7 +119,7 @@ class ReportFiles:
         on_stdout = [report.option for report in api.REPORTS if self.paths.get(report.name) == _STDOUT]
         if len(on_stdout) > 1:
             raise UsageError(
-                f"{' and '.join(on_stdout)}: only one report can go to standard output", code="input-read-twice"
+                f"{' and '.join(on_stdout)}: only one report can go to standard output", code="options-conflict"
             )
         if self.baseline is not None and not self._is_compared:
             options = " or ".join(report.option for report in api.REPORTS if report.compares)
@@ -172,7 +172,7 @@ class ReportFiles:
     def check_store(self, store: str | None) -> None:
         """Raise UsageError if the run to compare with cannot be read, or if no store holds the series of the run."""
         if self.with_history and store is None:
-            raise UsageError("--history needs a store, which holds the earlier runs", code="options-conflict")
+            raise UsageError("--history needs a store, which holds the earlier runs", code="missing-option")
         if self.baseline is not None:
             api.check_baseline(self.baseline, store or api.DEFAULT_URL)
 

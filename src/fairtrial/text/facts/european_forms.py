@@ -28,7 +28,7 @@ _COMMON: dict[str, frozenset[str]] = {
     ),
 }
 _FOREIGN = _COMMON["es"] | _COMMON["fr"] | _COMMON["de"]
-_ENGLISH_MONTHS = "january february march april may june july august september october november december".split()
+ENGLISH_MONTHS = "january february march april may june july august september october november december".split()
 _MONTHS: dict[_Language, str] = {
     "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
     "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
@@ -100,7 +100,7 @@ def _words(language: _Language) -> dict[str, str]:
         units |= {stem: english, stem + ending.rstrip(")"): english}
     numerals = {word: str(number) for number, word in enumerate(_NUMERALS[language].split(), start=2)}
     days = dict(zip(_DAYS[language].split(), _ENGLISH_DAYS, strict=True))
-    months = dict(zip(_MONTHS[language].split(), _ENGLISH_MONTHS, strict=True))
+    months = dict(zip(_MONTHS[language].split(), ENGLISH_MONTHS, strict=True))
     return units | numerals | days | months
 
 

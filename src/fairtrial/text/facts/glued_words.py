@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from fairtrial.text.facts.european_forms import ENGLISH_MONTHS
 from fairtrial.text.facts.word_patterns import read_cues
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _SMALL = "in into on of from about takes take the has is was since by at and until between around to for than are or over only"
 _AFTER = "after as at by for in on and with to when from until during every"
-_MONTHS = "january february march april may june july august september october november december".split()
 _GLUED_MONTHS = frozenset(
-    word + month for word in ("in", "on", "of", "from", "since", "by", "until") for month in _MONTHS
+    word + month for word in ("in", "on", "of", "from", "since", "by", "until") for month in ENGLISH_MONTHS
 )
 _GLUED_NUMERALS = frozenset(
     word + numeral
@@ -18,7 +18,7 @@ _GLUED_NUMERALS = frozenset(
 )
 _LOST = LazyPattern(
     # The marks of footnotes: "$75,0001", "the 1890s1", "6 September 16661". And "39. 97 lakh".
-    rf"(?<=\d,\d\d\d)\d{{1,2}}(?![\d,]|\.\d)|(?<=[12]\d\d0s)\d{{1,2}}(?!\w)|(?<![\w.])(?:{'|'.join(_MONTHS)})(?: \d{{1,2}},)? [12]\d\d\d(?P<mark>\d)(?!\w)"
+    rf"(?<=\d,\d\d\d)\d{{1,2}}(?![\d,]|\.\d)|(?<=[12]\d\d0s)\d{{1,2}}(?!\w)|(?<![\w.])(?:{'|'.join(ENGLISH_MONTHS)})(?: \d{{1,2}},)? [12]\d\d\d(?P<mark>\d)(?!\w)"
     r"|(?<![\w.,])[^\w\s]?\d{1,3}\.(?P<space> )(?=\d{1,3} ?(?:lakh|crore|million|billion|trillion|percent|%))"
 )
 _BEFORE_NUMERAL = LazyPattern(
@@ -34,11 +34,11 @@ _GLUED = LazyPattern(
     rf"(?<![a-z0-9_.@/#-])(?P<word>{_SMALL.replace(' ', '|')})(?=\d{{1,4}}(?![a-z0-9_-])|\d{{4}}s|\d{{4}}(?:{_AFTER.replace(' ', '|')})(?![a-z]))"
     rf"|(?<=\d\d\d\d)(?=(?:{_AFTER.replace(' ', '|')})(?![a-z0-9]))|(?<=\dth)(?=every)"
     rf"|(?<=[a-z ]\d)(?=(?:{_AFTER.replace(' ', '|')}) (?:the|an?|his|her|its)\b)"
-    rf"|(?<![a-z])(?P<before>in|on|of|from|since|by|until)(?=(?:{'|'.join(_MONTHS)}) \d)"
+    rf"|(?<![a-z])(?P<before>in|on|of|from|since|by|until)(?=(?:{'|'.join(ENGLISH_MONTHS)}) \d)"
 )
 
 
-_MONTH = "|".join(_MONTHS)
+_MONTH = "|".join(ENGLISH_MONTHS)
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _DAYS = LazyPattern(
     rf"(?<![\d.,:/$-])(?P<day>{_DAY})(?=[ ]?(?:-|to|and|or|through|until)[ ]?{_DAY} (?:of )?(?P<month>{_MONTH})\b)"
@@ -61,7 +61,7 @@ _ROMANS = {
     "xiii": 13,
     "xiv": 14,
 }
-_MONTH_SET = frozenset(_MONTHS)
+_MONTH_SET = frozenset(ENGLISH_MONTHS)
 
 
 def spread_words(text: str) -> list[tuple[int, int, str]]:
