@@ -74,7 +74,7 @@ def test_thoughts_are_apart_and_tokens_of_the_cache_are_part_of_the_input() -> N
     turn = run_turn(lambda _: message(thinking("Hm."), text("Hel"), text("lo."), usage=HALF), "hello")
     assert turn.steps == (Thought("Hm.", "make"),)
     assert turn.reply == "Hello."
-    (usage,) = turn.usages
+    (usage,) = turn.usages or ()
     assert replace(usage, first_token=None) == Usage(127, 3, cached_input_tokens=100, model=MODEL)
 
 

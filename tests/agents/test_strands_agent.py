@@ -56,7 +56,7 @@ def agent_with_text_counts() -> Agent:
 def test_token_counts_that_are_text_can_be_read_again() -> None:
     """The recording holds whole numbers, and nothing for a number that cannot be read."""
     one = recorded(f"strands:{__name__}:agent_with_text_counts", "hello")
-    (usage,) = one.trace.invocations[0].usages
+    (usage,) = one.trace.invocations[0].usages or ()
     assert msgspec.structs.replace(usage, first_token=None) == Usage(10, 5, model="scripted")
     assert msgspec.json.decode(msgspec.json.encode(one), type=Recording) == one
 
