@@ -54,6 +54,7 @@ def choose(own: Visit, language: str, theme: str) -> None:
     """Choose a language and a theme as a reader does."""
     own.page.locator(".options select").nth(0).select_option(language)
     own.page.locator(".options select").nth(1).select_option(theme)
+    own.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # and is drawn
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -61,7 +61,13 @@ _SCRIPT = """() => {
     before.add(own);
     const rules = matchMedia('print').matches ? { 'target-size': { enabled: false } } : {};  // paper has no pointer
     const options = { runOnly: tags, rules, resultTypes: ['violations'] };
-    const found = await axe.run(open ?? (part?.isConnected ? part : document), options);
+    const run = () => axe.run(open ?? (part?.isConnected ? part : document), options);
+    let found = await run();
+    if (found.violations.length) {  // the bar at the top covers what was scrolled below it
+      scrollTo(0, 0);
+      await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+      found = await run();
+    }
     return {
       problems: found.violations.map(own => `${own.id}: ${own.nodes[0].html.slice(0, 160)}`),
       isWide: document.documentElement.scrollWidth > innerWidth,
