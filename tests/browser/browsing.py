@@ -123,6 +123,11 @@ def signed_in(browser: Any, site: Site, **options: Any) -> Iterator[Window]:
         context.close()
 
 
+def wait_until_drawn(page: Any) -> None:
+    """Wait for two frames, after which what a script changed is laid out and drawn."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def unfold(page: Any) -> None:
     """Open everything that can be unfolded, also what is made when it is opened."""
     page.evaluate(_UNFOLD)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import AXE, BLANK_ROWS, CHROMIUM, HEIGHTS, Visit, opened, unfold
+from browsing import AXE, BLANK_ROWS, CHROMIUM, HEIGHTS, Visit, opened, unfold, wait_until_drawn
 
 from fairtrial.reports.html_summary import LANGUAGES, texts
 from hostile_corpus import HOSTILE, LONG
@@ -54,7 +54,7 @@ def choose(own: Visit, language: str, theme: str) -> None:
     """Choose a language and a theme as a reader does."""
     own.page.locator(".options select").nth(0).select_option(language)
     own.page.locator(".options select").nth(1).select_option(theme)
-    own.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # and is drawn
+    wait_until_drawn(own.page)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -277,7 +277,7 @@ def test_a_long_list_draws_few_elements_and_no_blank_row(visit: Visit, tmp_path:
     visit.open(write_run(tmp_path / "long.html", cases=2000))
     for share in (0, 0.3, 0.7, 1):
         visit.page.evaluate("share => window.scrollTo(0, document.body.scrollHeight * share)", share)
-        visit.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        wait_until_drawn(visit.page)
         assert visit.page.evaluate("document.querySelectorAll('*').length") < 2000
         assert visit.page.evaluate(BLANK_ROWS) == 0
 

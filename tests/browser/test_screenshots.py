@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import launched, opened
+from browsing import launched, opened, wait_until_drawn
 
 from fairtrial.api import history_html
 from fairtrial.records.run_comparison import IntervalEstimate
@@ -153,7 +153,7 @@ def screenshot(browser: Any, addresses: dict[str, str], state: State) -> bytes:
         if state.top:
             own.page.evaluate("top => document.querySelector(top).scrollIntoView()", state.top)
         own.page.evaluate("document.fonts.ready")
-        own.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        wait_until_drawn(own.page)
         picture = image.open(io.BytesIO(own.page.screenshot())).convert("RGB")
         target = io.BytesIO()
         picture.quantize(64, method=image.Quantize.MAXCOVERAGE).save(target, "PNG", optimize=True)

@@ -15,7 +15,7 @@ from fairtrial.valuation import array_file
 from fairtrial.valuation.index_changes import Addition, extend_index
 from fairtrial.valuation.index_files import is_segmented
 from fairtrial.valuation.novelty import VectorCache
-from fairtrial.valuation.novelty_index import open_index
+from fairtrial.valuation.opened_index import open_index
 
 DIMENSIONS = 24
 

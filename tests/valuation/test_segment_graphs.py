@@ -17,7 +17,8 @@ from fairtrial.valuation import segmented_index
 from fairtrial.valuation.approximate_search import SegmentGraph
 from fairtrial.valuation.index_changes import Addition, extend_index
 from fairtrial.valuation.novelty import VectorCache
-from fairtrial.valuation.novelty_index import check_mode, open_index
+from fairtrial.valuation.novelty_index import check_mode
+from fairtrial.valuation.opened_index import open_index
 from fairtrial.valuation.segmented_index import SegmentedIndex, segments_folder
 from fairtrial.valuation.single import value
 from reasonings import WORDS, by_words, reasoning

@@ -16,7 +16,7 @@ from fairtrial.system.file_lock import try_to_lock
 from fairtrial.valuation import index_changes, segmented_index
 from fairtrial.valuation.index_changes import Addition, extend_index
 from fairtrial.valuation.novelty import VectorCache
-from fairtrial.valuation.novelty_index import open_index, open_saved
+from fairtrial.valuation.opened_index import open_index, open_saved
 from fairtrial.valuation.segmented_index import SegmentedIndex, segments_folder
 
 DIMENSIONS = 24

@@ -91,7 +91,7 @@ def _index(
     changed_at: int,  # noqa: ARG001  # a changed file is read again
 ) -> tuple[VectorCache | SegmentedIndex, str]:
     from fairtrial.valuation.novelty import VectorCache
-    from fairtrial.valuation.novelty_index import open_saved
+    from fairtrial.valuation.opened_index import open_saved
 
     return open_saved(Path(path)), VectorCache.read_embedder(path)
 

@@ -31,6 +31,7 @@ from fairtrial.valuation.segmented_index import (
     IndexHead,
     SegmentedIndex,
     check_embedder,
+    hidden_rows,
     iter_kept_rows,
     segments_folder,
     write_head,
@@ -198,9 +199,7 @@ class _IndexChange:
         return iter_kept_rows(file, self._hidden(file))
 
     def _hidden(self, file: SegmentFile) -> NDArray[np.int64]:
-        if self._expired_at is None:
-            return file.replaced
-        return np.union1d(file.replaced, np.flatnonzero(file.times() <= self._expired_at))
+        return hidden_rows(file, self._expired_at)
 
     def _open(self, entry: SegmentEntry) -> SegmentFile:
         if entry.name not in self._files:

@@ -119,25 +119,6 @@ class VectorCache:
         """
         self._append(ids, self._unit(vectors, len(ids)), digests)
 
-    def replace(self, ids: Sequence[str], vectors: Any, digests: Sequence[str] | None = None) -> None:
-        """Add vectors in order, and remove the vectors that had the same ids before.
-
-        Of several new vectors with one id, only the last is added.
-        """
-        last = {vector_id: place for place, vector_id in enumerate(ids)}
-        keep = [place for place, vector_id in enumerate(self._ids) if vector_id not in last]
-        if len(keep) < len(self._ids):
-            self._rows, self._start = self.vectors[keep], 0
-            self._ids, self._digests, self._times = (
-                [self._ids[place] for place in keep],
-                [self._digests[place] for place in keep],
-                [self._times[place] for place in keep],
-            )
-            self._places = None
-        places = sorted(last.values())
-        rows = np.asarray(vectors, dtype=np.float32)[places]
-        self.extend([ids[place] for place in places], rows, [digests[place] for place in places] if digests else None)
-
     def search(
         self,
         vectors: Any,

@@ -135,10 +135,14 @@ class SegmentedIndex:
             yield from iter_kept_rows(segment, self._hidden(segment))
 
     def _hidden(self, segment: SegmentFile) -> NDArray[np.int64]:
-        """Return the sorted rows of a segment that do not count: replaced ones, and those whose time is over."""
-        if self.ttl is None:
-            return segment.replaced
-        return np.union1d(segment.replaced, np.flatnonzero(segment.times() <= self._clock() - self.ttl))
+        return hidden_rows(segment, None if self.ttl is None else self._clock() - self.ttl)
+
+
+def hidden_rows(segment: SegmentFile, expired_at: float | None) -> NDArray[np.int64]:
+    """Return the sorted rows of a segment that do not count: replaced ones, and those added until a time."""
+    if expired_at is None:
+        return segment.replaced
+    return np.union1d(segment.replaced, np.flatnonzero(segment.times() <= expired_at))
 
 
 def iter_kept_rows(segment: SegmentFile, hidden: NDArray[np.int64]) -> Iterator[Rows]:

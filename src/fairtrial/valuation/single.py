@@ -20,7 +20,7 @@ from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.dimensions import find_weights
 from fairtrial.valuation.from_trace import from_trace
 from fairtrial.valuation.index_files import write_lock
-from fairtrial.valuation.novelty_index import check_mode, is_locked_long, open_index
+from fairtrial.valuation.novelty_index import check_mode, is_locked_long
 from fairtrial.valuation.trace_value import ScoringContext, TraceValue, add_novelty, content_digest, score_structure
 from fairtrial.valuation.weights import HOW_TO_INSTALL
 from fairtrial.valuation.whole_trace import NoveltyOf, TraceEmbedder, choose_part, embed_traces, trace_limits
@@ -141,6 +141,7 @@ def _nearest(
 ) -> Sequence[Nearest | None]:
     from fairtrial.valuation.nearest_rows import leave_one_out
     from fairtrial.valuation.novelty import VectorCache
+    from fairtrial.valuation.opened_index import open_index
 
     ids, digests = [trace.id for trace in traces], [content_digest(trace) for trace in traces]
     vectors = embed_traces(traces, embed)

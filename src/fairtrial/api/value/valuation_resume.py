@@ -18,7 +18,6 @@ from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.value_row import RedactionRow, ValueRow
 from fairtrial.valuation.chunk import parse_document, redact_document
 from fairtrial.valuation.dimensions import UNKNOWN_NOVELTY, find_weights, structure, total
-from fairtrial.valuation.novelty_index import last_ids, remembered_traces
 from fairtrial.valuation.trace_value import ScoringContext
 
 _ROUNDING = 1e-9
@@ -42,6 +41,8 @@ def read_finished(valuation: Valuation, lines: Iterable[bytes], output: Path) ->
 
     Raises UsageError for a line that this valuation would not write: resuming would mix two outputs.
     """
+    from fairtrial.valuation.opened_index import remembered_traces  # the help of a command needs no numpy
+
     limit = remembered_traces(
         valuation.context.mode, valuation.index, embedded=valuation.embed is not None, extend=valuation.extend
     )
@@ -87,6 +88,8 @@ def redact_finished(valuation: Valuation, rows: FinishedRows) -> Iterator[Redact
 
 def _is_saved(rows: FinishedRows, index: Path | None) -> bool:
     """Whether the remembered traces are the last traces of the index."""
+    from fairtrial.valuation.opened_index import last_ids
+
     saved = last_ids(index, len(rows.remembered)) if index is not None and index.exists() else ()
     return saved == tuple(trace_id for _, trace_id in rows.remembered)
 

@@ -25,7 +25,7 @@ from fairtrial.valuation.chunk import (
 from fairtrial.valuation.embed import Reservations
 from fairtrial.valuation.index_files import write_lock
 from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
-from fairtrial.valuation.novelty_index import NoveltyIndex, is_locked_long, open_index
+from fairtrial.valuation.novelty_index import NoveltyIndex, is_locked_long
 from fairtrial.valuation.trace_value import ScoringContext
 from fairtrial.valuation.whole_trace import TraceEmbedder
 
@@ -83,6 +83,8 @@ class Valuation:
             yield from self._run_once(self.embed, finder)
 
     def _run_once(self, embed: TraceEmbedder, finder: DuplicateFinder | None) -> Iterator[ValuedChunk]:
+        from fairtrial.valuation.opened_index import open_index  # the help of a command needs no numpy
+
         with write_lock(self.index) if self.index and is_locked_long(self.context.mode, self.index) else nullcontext():
             index = open_index(
                 self.context.mode,
