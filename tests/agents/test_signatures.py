@@ -31,6 +31,11 @@ def answer_conversation(trace: fairtrial.Trace) -> str:
     return trace.invocations[-1].query.upper()
 
 
+def answer_message(message):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Wants the text of the user, as the name of its parameter says."""
+    return message.upper()
+
+
 class Shouting:
     """An object that can be called."""
 
@@ -53,10 +58,11 @@ class _Session:
 
 
 @pytest.mark.parametrize(
-    "agent", [answer_text, answer_text_later, answer_conversation, Shouting(), opened, lambda *_: "HELLO"]
+    "agent",
+    [answer_text, answer_text_later, answer_conversation, answer_message, Shouting(), opened, lambda *_: "HELLO"],
 )
 def test_an_agent_gets_what_it_wants(agent: Callable[..., Any]) -> None:
-    """The user's text if its parameter is annotated so, otherwise the conversation."""
+    """The user's text if its parameter is annotated so or is named so, otherwise the conversation."""
     assert fairtrial.evaluate(CASES, agent, CRITERIA).verdict == "passed"
 
 

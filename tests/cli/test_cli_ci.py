@@ -47,6 +47,17 @@ def test_github_gets_annotations_at_the_lines_of_the_cases(monkeypatch: pytest.M
     assert "FAILED" in Path("summary.md").read_text()
 
 
+def test_an_annotation_names_a_case_without_its_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody who sees the pull request reads it."""
+    cases = eval_set("crash")
+    cases["eval_cases"][0]["eval_id"] = "ghp_016C7s8Kd2mNq9RtLx4VbZe3WfYh5Jp1Ga06"
+    write("trips.evalset.json", cases)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    done = fairtrial("run", *AGENT)
+    (annotation,) = [line for line in done.out.splitlines() if line.startswith("::error")]
+    assert annotation.startswith("::error title=[REDACTED%3Aprovider_key]%3A error,file=trips.evalset.json")
+
+
 def test_an_agent_cannot_give_github_commands() -> None:
     """The report stands between a stop with a secret token and its end."""
     write("trips.evalset.json", eval_set("fail_\n::add-mask::x"))

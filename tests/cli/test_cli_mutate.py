@@ -43,6 +43,25 @@ def test_the_table_names_operators_criteria_and_survivors(folder: Path) -> None:
     assert folder
 
 
+def test_no_report_and_no_store_holds_a_secret_or_a_part_of_one(folder: Path) -> None:
+    """A change that cuts a reply would leave a part of a secret, which no search finds."""
+    key = "ghp_016C7s8Kd2mNq9RtLx4VbZe3WfYh5Jp1Ga06"
+    turn = {
+        **TURN,
+        "user_content": said(f"I am {key}."),
+        "final_response": said(f"Take 17 and {key} to Berlin.", "model"),
+    }
+    Path("shop.evalset.json").write_text(json.dumps(eval_set(turn)))
+    options = ("--html", "m.html", "--markdown", "m.md", "--junit", "m.xml", "--json", "m.json")
+    done = fairtrial("mutate", "shop.evalset.json", *options)
+    assert "secrets in 'one' were replaced by [REDACTED]: 2 provider_key" in done.err
+    report = json.loads(Path("m.json").read_text())
+    assert {"cut_short", "number_changed"} <= {row["operator"] for row in report["operators"]}
+    written = [path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "shop.evalset.json"]
+    assert len(written) >= 5
+    assert not [part for part in (done.out.encode(), *written) if key[:12].encode() in part]
+
+
 def test_a_fix_keeps_what_it_promises(folder: Path) -> None:
     """The printed criterion, added to the configuration, leaves as many survivors fewer as the line says."""
     done = fairtrial("mutate", "shop.evalset.json", "--json", "before.json")

@@ -18,8 +18,9 @@ import pytest
 from msgspec.structs import replace
 
 from commands import MATCH, case, enter, eval_set, fairtrial, session, write
-from fairtrial import Criterion, EvalCase, EvalSet, Invocation, Message, Score, Trace, score
+from fairtrial import Criterion, EvalCase, EvalSet, Invocation, Message, Score, Trace, api, score
 from fairtrial.api.stores import open_store
+from fairtrial.cli.outputs.alarm_posts import AlarmPosts
 from fairtrial.records.label import Label
 from fairtrial.store import DEFAULT_URL
 from forked_commands import start_forked
@@ -247,6 +248,22 @@ def test_a_receiver_posts_an_alarm_while_it_receives(hook: tuple[str, Callable[[
     process.communicate()
     posted = [alarm["measure"] for body in map(json.loads, sent()) for alarm in body["alarms"]]
     assert sorted(posted) == ["cases", "response_match_score"]
+
+
+def test_a_look_that_fails_for_an_unknown_reason_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The thread that looks goes on, so that later alarms are posted."""
+    run = graded_run({"a": [1.0]}, store=DEFAULT_URL).info
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(api, "find_new_alarms", fail)
+    posts = AlarmPosts(DEFAULT_URL, "http://127.0.0.1:9/")
+    posts.look(run)
+    posts.look(run)
+    assert capsys.readouterr().err == "no look for alarms: OSError: [Errno 28] No space left on device\n"
 
 
 def read_line(stream: IO[str] | None, part: str) -> str:

@@ -49,9 +49,9 @@ class FunctionAgent:
     `Durations`. The last message is the reply.
     An `About` describes the agents: their instructions and tools. If the function has a second parameter `call`, it
     calls its tools with `call`, for example `call(get_order, id="A-17")`, and the calls and results are recorded. A
-    sync function runs in a thread of its own that cannot keep the process alive. If the first parameter is annotated
-    as `str`, the function gets the text of the user's new message instead of the conversation. A function that cannot
-    yield calls `hides_calls`. Any other that yields none has made none.
+    sync function runs in a thread of its own that cannot keep the process alive. A function that `wants_text` gets the
+    text of the user's new message instead of the conversation. A function that cannot yield calls `hides_calls`. Any
+    other that yields none has made none.
     """
 
     function: Callable[..., Any]

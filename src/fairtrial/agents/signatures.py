@@ -15,8 +15,13 @@ _POSITIONAL = (
     inspect.Parameter.VAR_POSITIONAL,
 )
 _OPEN_ENDED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_TEXT_NAMES = frozenset(
+    ("input", "message", "msg", "prompt", "query", "question", "text", "user_input", "user_message")
+)
+"""Names that a parameter without an annotation has if its function expects a text."""
 _ALLOWED = (
-    "an agent function takes the conversation, or the user's text if its parameter is annotated as `str`, and `call`"
+    "an agent function takes the conversation, or the user's text if its parameter is annotated as `str` or is named, "
+    "for example, `message`, and `call`"
 )
 
 
@@ -35,9 +40,14 @@ def opens_sessions(target: Callable[..., Any]) -> bool:
 
 
 def wants_text(function: Callable[..., Any]) -> bool:
-    """Whether the first parameter of a function is annotated as `str`, so that it takes the user's message."""
+    """Whether a function takes the user's message as a text.
+
+    Its first parameter is annotated as `str`, or has no annotation and the name of a text, for example `message`.
+    """
     first = next(iter(_parameters(function)), None)
-    return first is not None and first.annotation in (str, "str")
+    if first is None or first.annotation is first.empty:
+        return first is not None and first.name in _TEXT_NAMES
+    return first.annotation in (str, "str")
 
 
 def check_parameters(function: Callable[..., Any]) -> None:

@@ -16,6 +16,8 @@ from fairtrial import loading
 from fairtrial.api.eval_sets.set_loading import Criteria, Notes, load_sets
 from fairtrial.api.plan_options import ReadOptions
 from fairtrial.errors import UsageError, spell
+from fairtrial.formats.foreign_secrets import without_secrets
+from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.model_pool import find_models
 from fairtrial.metrics.facts_match import FactsMatch
@@ -119,7 +121,7 @@ def baselines_in(
     loaded_sets, notes = load_sets(eval_set, criteria, reading, judges)
     loaded_sets = [_deciding(loaded) for loaded in loaded_sets]
     cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, reading.case_ids)
-    pairs = tuple((case, _reference(case)) for case in cases if _can_change(case.case.conversation))
+    pairs, warnings = _clean(tuple((case, _reference(case)) for case in cases if _can_change(case.case.conversation)))
     positions = {case.position for case, _ in pairs}
     exclusions = tuple(
         f"{case.name}: it has no fixed conversation with a reply or a call"
@@ -128,7 +130,26 @@ def baselines_in(
     )
     paths = () if isinstance(eval_set, EvalSet) else tuple(eval_set)
     personas = tuple(sorted(collect_personas(case.case for case in cases)))
+    notes = dataclasses.replace(notes, warnings=(*notes.warnings, *warnings))
     return Baselines(pairs, exclusions, tuple(loaded_sets), notes, paths, personas)
+
+
+def _clean(pairs: Iterable[Pair]) -> tuple[tuple[Pair, ...], list[str]]:
+    """Return conversations and their references without secrets, and warnings that count the secrets.
+
+    A change may cut a secret, or move a part of it, and no search finds that part in a report.
+    """
+    clean_pairs: list[Pair] = []
+    reading = Diagnostics("mutation")
+    for case, recording in pairs:
+        clean = without_secrets(recording, reading)
+        known = len(reading.warnings)
+        reference = without_secrets(_reference(case), reading)
+        if clean is not recording:
+            del reading.warnings[known:]  # a reference of an eval set is the conversation itself
+        conversation = reference.trace.invocations if case.case.conversation else case.case.conversation
+        clean_pairs.append((replace(case, case=replace(case.case, conversation=conversation)), clean))
+    return tuple(clean_pairs), reading.warnings
 
 
 def _deciding(loaded: loading.LoadedSet) -> loading.LoadedSet:
@@ -182,7 +203,9 @@ def baselines_of_run(
         f"{case.name}: no attempt passed" for case in expected.values() if case.position not in positions
     )
     personas = tuple(sorted(collect_personas(case.case for case in expected.values())))
-    return Baselines(tuple(pairs), exclusions, tuple(loaded_sets), notes, personas=personas)
+    clean_pairs, warnings = _clean(pairs)
+    notes = dataclasses.replace(notes, warnings=(*notes.warnings, *warnings))
+    return Baselines(clean_pairs, exclusions, tuple(loaded_sets), notes, personas=personas)
 
 
 def _collect_criteria(origins: Sequence[Sequence[Any]]) -> Criteria:

@@ -37,7 +37,7 @@ class AlarmPosts:
 
     def look(self, run: RunInfo) -> None:
         """Post the alarms that a run raised since the last look. Problems are shown, each once, and end nothing."""
-        from fairtrial.text.display import visible_line  # the help of a command needs none
+        from fairtrial.text.display import describe_error, visible_line  # the help of a command needs none
 
         names = ""
         try:
@@ -46,8 +46,9 @@ class AlarmPosts:
                 return
             names = ", ".join(visible_line(measure.measure) for measure in traffic.measures)
             api.post_alarms(traffic, self._address)
-        except FairtrialError as error:
-            problem = f"alarm: {names}; it was not posted: {error}" if names else f"no look for alarms: {error}"
+        except Exception as error:  # noqa: BLE001  (if the thread ended, later alarms would be lost in silence)
+            cause = str(error) if isinstance(error, FairtrialError) else describe_error(error)
+            problem = f"alarm: {names}; it was not posted: {cause}" if names else f"no look for alarms: {cause}"
             if problem != self._problem:
                 echo(problem, err=True)
             self._problem = problem

@@ -46,8 +46,6 @@ def without_commands(stream: TextIO) -> Iterator[None]:
 
 def write_annotations(stream: TextIO, run: Run) -> None:
     """Write an annotation for each case that did not pass, at the line of the case in its file."""
-    from fairtrial.text.display import shorten
-
     for number, place in enumerate(api.problem_places(run, limit=_MOST + 1)):
         if number == _MOST:
             stream.write("::notice::more cases did not pass; the summary has their number\n")
@@ -57,14 +55,21 @@ def write_annotations(stream: TextIO, run: Run) -> None:
         if place.file:
             properties |= {"file": place.file, "line": str(place.line)}
         escaped = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-        stream.write(f"::{level} {escaped}::{_data(shorten(place.message, _LONGEST))}\n")
+        stream.write(f"::{level} {escaped}::{_data(place.message)}\n")
     stream.flush()
 
 
 def _data(text: str) -> str:
-    from fairtrial.text.display import visible_line
+    from fairtrial.text.display import shorten, visible_line
+    from fairtrial.text.redaction.redact import without_secrets
 
-    return visible_line(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    # A secret is searched before the text is cut: no search finds a part of one.
+    return (
+        shorten(without_secrets(visible_line(text)), _LONGEST)
+        .replace("%", "%25")
+        .replace("\r", "%0D")
+        .replace("\n", "%0A")
+    )
 
 
 def _property(text: str) -> str:

@@ -27,6 +27,7 @@ from fairtrial.reports.mutation.mutation_table import (
 )
 from fairtrial.reports.numbers import DASH
 from fairtrial.text.display import visible_line
+from fairtrial.text.redaction.redact import without_secrets
 
 _LINE_LENGTH = 500
 
@@ -81,7 +82,7 @@ def _finding(finding: MutantFinding) -> Iterator[str]:
     yield f"**{_cell(operator_text(mutation))}** ({finding.kind}) in {place}"
     yield ""
     # Indented code has no closing fence that a text could imitate.
-    yield from (f"    {visible_line(line)}" for line in finding.diff)
+    yield from (f"    {without_secrets(visible_line(line))}" for line in finding.diff)
     yield ""
     yield _cell(", ".join(map(score_text, finding.scores)))
     if finding.hint:
@@ -126,5 +127,5 @@ def _is_failure(row: OperatorRate) -> bool:
 def _yield_lines(report: MutationReport, operator: str) -> Iterator[str]:
     for finding in (*report.survivors, *report.false_alarms):
         if finding.mutation.operator == operator:
-            yield visible_line(f"{finding.case}, invocation {finding.mutation.invocation}")
-            yield from map(visible_line, finding.diff)
+            place = f"{finding.case}, invocation {finding.mutation.invocation}"
+            yield from (without_secrets(visible_line(line)) for line in (place, *finding.diff))

@@ -25,6 +25,7 @@ from fairtrial.reports.numbers import DASH
 from fairtrial.reports.page_shell import scriptless_page
 from fairtrial.text.display import visible_line
 from fairtrial.text.languages import chosen_language, say
+from fairtrial.text.redaction.redact import without_secrets
 from fairtrial.text.translated_lines import say_sentence
 
 _OPEN = 3
@@ -143,4 +144,4 @@ def _sentence(value: str) -> str:
 
 
 def _text(value: str) -> str:
-    return escape(visible_line(value))
+    return escape(without_secrets(visible_line(value)))
