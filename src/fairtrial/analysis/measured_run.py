@@ -290,10 +290,12 @@ def _case_verdict(
     key = run.keys[len(run.case_attempts) - 1]
     rule = rules.find_rule(key.eval_set, key.case)
     needs_values = rule.name == "mean"
-    attempts = [
-        AttemptEvidence(row.verdict, row.agent_failed, _outcomes(row, terms) if needs_values else ()) for row in rows
-    ]
-    return case_evidence(rule, attempts).verdict
+    # Equal attempts may be one row, so that each row is read once.
+    evidence = {
+        id(row): AttemptEvidence(row.verdict, row.agent_failed, _outcomes(row, terms) if needs_values else ())
+        for row in {id(row): row for row in rows}.values()
+    }
+    return case_evidence(rule, [evidence[id(row)] for row in rows]).verdict
 
 
 def _outcomes(row: AttemptRow, terms: Mapping[str, CriterionTerms]) -> list[Outcome]:
@@ -354,11 +356,14 @@ def _add_case(run: MeasuredRun, rows: Sequence[AttemptRow], *, valid_only: bool)
     eval_set = run.keys[-1].eval_set
     rate_names = set(list_rates(eval_set))
     missing = {name: int(not rows and (name not in ATTACK_RATES or name in rate_names)) for name in run.measures}
+    known: dict[int, list[tuple[str, float | None]]] = {}
     for row in rows:
-        own = [*measured_values(row, run.measures, valid_only=valid_only)]
-        if run.info.kind == "attack":
-            is_invalid = valid_only and row.valid is False
-            own += [(name, None if is_invalid else value) for name, value in rate_values(row, eval_set)]
+        own = known.get(id(row))
+        if own is None:
+            own = known[id(row)] = [*measured_values(row, run.measures, valid_only=valid_only)]
+            if run.info.kind == "attack":
+                is_invalid = valid_only and row.valid is False
+                own += [(name, None if is_invalid else value) for name, value in rate_values(row, eval_set)]
         for name, value in own:
             if value is None:
                 missing[name] += 1

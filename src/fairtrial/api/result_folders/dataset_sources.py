@@ -14,10 +14,8 @@ from fairtrial.api.calibrations import unchecked_judges
 from fairtrial.api.result_folders.dataset_cases import iter_cases
 from fairtrial.api.result_folders.dataset_tables import SCHEMA_VERSION
 from fairtrial.errors import FormatError, UsageError
-from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
+from fairtrial.records.attempt_row import AttemptRow, CriterionTerms
 from fairtrial.records.decoding import json_decoder
-from fairtrial.records.keys import CaseKey
-from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.system.paths import is_object_folder
@@ -96,19 +94,6 @@ def _measure(folder: Path, name: str, *, valid_only: bool) -> MeasuredRun:
 
 
 def _cases(folder: Path, *, answers_cases: bool) -> Iterator[tuple[PlacedCase, list[AttemptRow]]]:
-    """Yield each case with its attempts, so that only those of one case are held."""
-    for position, of_case in enumerate(iter_cases(folder, answers_cases=answers_cases)):
-        first = of_case[0][0]
-        rows = [
-            AttemptRow(
-                position,
-                number,
-                Verdict(row.verdict),
-                row.valid,
-                row.failure_side == "agent",
-                [OutcomeRow(outcome.criterion, outcome.value, Verdict(outcome.verdict)) for outcome in outcomes],
-                row.probability,
-            )
-            for number, (row, outcomes) in enumerate(of_case, 1)
-        ]
-        yield (position, CaseKey(first.eval_set, first.case_id, first.digest), first.case_id), rows
+    """Yield each case with its attempts, so that only those of some cases are held."""
+    for position, (key, rows) in enumerate(iter_cases(folder, answers_cases=answers_cases)):
+        yield (position, key, key.case), rows
