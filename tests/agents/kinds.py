@@ -180,13 +180,14 @@ _UNREACHED = {
 
 
 def write_attack_table() -> str:
-    """Return the table of the places of attacks that tests reach in each framework."""
-    rows = ["| | results | declarations | a declaration that changes |", "|---|---|---|---|"]
+    """Return the table of the places of attacks that tests reach. Frameworks with equal cells share a row."""
+    titles: dict[str, list[str]] = {}
     for name, title in _TITLES.items():
         declares = KINDS[name].declares
         changes = "yes" if declares == "every request" else "no: its model gets the tools once" if declares else "no"
         refused = "yes" if declares else "refused: it declares its tools to its model itself"
-        rows.append(f"| {title} | yes | {refused} | {changes} |")
+        titles.setdefault(f"yes | {refused} | {changes}", []).append(title)
     assert all(KINDS[name].reports for name in _UNREACHED)
-    rows += [f"| {title} | refused: it runs its tools itself | no | no |" for title in _UNREACHED.values()]
-    return "\n".join(rows)
+    titles["refused: it runs its tools itself | no | no"] = [*_UNREACHED.values()]
+    heads = ["| | results | declarations | a declaration that changes |", "|---|---|---|---|"]
+    return "\n".join([*heads, *(f"| {', '.join(names)} | {cells} |" for cells, names in titles.items())])
