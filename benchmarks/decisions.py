@@ -49,7 +49,7 @@ def _row(situation: situations.Situation, true: float) -> str:
 def _group(situation: situations.Situation) -> str:
     """The row of the page that holds a situation: a command with its statement, and why no method can keep it."""
     why = f" (impossible: {situation.impossible})" if situation.impossible else ""
-    return f"{situation.command}{why} | {situation.kind} {situation.said:g}"
+    return f"{situation.command.partition(',')[0]}{why} | {situation.kind} {situation.said:g}"
 
 
 def _write(shares: dict[str, list[float]]) -> None:
