@@ -382,20 +382,19 @@ def file_formats() -> str:
 
 
 def _samples_table() -> str:
-    """A row for each sample: its kind, its leaves, and the outcomes of its renamed keys."""
-    header = "| kind | sample | used | known | other | keys renamed | refused | incomplete | no effect | silent |"
-    rows = [header, "|---|---|---|---|---|---|---|---|---|---|"]
-    for path in sorted(SAMPLES.iterdir()):
-        kind = read(path.read_bytes(), path.name).kind
-        if path.suffix not in (".json", ".jsonl"):
-            rows.append(f"| {kind} | `{path.name}` | | | | | | | | |")
-            continue
-        statuses = Counter(leaf.status for leaf in api.explain(path).leaves)
-        leaves = [statuses[status] for status in ("used", "known", "unknown")]
-        outcomes = renamed_keys.count_outcomes(path)
-        cells = [*leaves, outcomes.total(), *(outcomes[name] for name in renamed_keys.OUTCOMES)]
-        rows.append(f"| {kind} | `{path.name}` | {' | '.join(map(str, cells))} |")
-    return "\n".join(rows)
+    """The sums of all samples: their kinds, their leaves, and the outcomes of their renamed keys."""
+    kinds: set[str] = set()
+    sums: Counter[str] = Counter()
+    paths = sorted(SAMPLES.iterdir())
+    for path in paths:
+        kinds.add(read(path.read_bytes(), path.name).kind)
+        if path.suffix in (".json", ".jsonl"):
+            sums.update(leaf.status for leaf in api.explain(path).leaves)
+            sums.update(renamed_keys.count_outcomes(path))
+    names = ["used", "known", "unknown", *renamed_keys.OUTCOMES]
+    cells = [f"{len(paths)} of {len(kinds)} kinds", *(f"{sums[name]:,}" for name in names)]
+    header = ["samples", "leaves used", "known", "other", *(f"keys: {name}" for name in renamed_keys.OUTCOMES)]
+    return "\n".join([f"| {' | '.join(header)} |", "|---" * len(header) + "|", f"| {' | '.join(cells)} |"])
 
 
 def errors() -> str:
