@@ -189,7 +189,7 @@ test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13 and
 test-pytest8: $(PYTEST8)/.ready ## Run the tests of the plugin with pytest 8
 	$(PYTEST8)/bin/pytest tests/pytest_plugin
 
-test-ray: $(RAY)/.ready ## Run the tests that need a cluster of Ray
+test-ray: $(RAY)/.ready ## Run the tests that need a cluster of Ray, Daft, or Spark with Java
 	$(RAY)/bin/pytest $(NO_HANGS) tests/clusters
 
 test-services: $(SERVICES)/.ready ## Run the tests that need the servers of Phoenix and MLflow

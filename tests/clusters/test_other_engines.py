@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -38,7 +39,9 @@ def traffic(tmp_path: Path) -> pa.Table:
 def messages(calls: int) -> list[dict[str, object]]:
     """A conversation with a number of calls."""
     asked = [{"id": str(n), "type": "function", "function": {"name": "look", "arguments": "{}"}} for n in range(calls)]
-    answers = [{"role": "tool", "tool_call_id": call["id"], "content": "on its way"} for call in asked]
+    answers: list[dict[str, object]] = [
+        {"role": "tool", "tool_call_id": call["id"], "content": "on its way"} for call in asked
+    ]
     return [
         {"role": "user", "content": "Where is it?"},
         {"role": "assistant", "tool_calls": asked},
@@ -49,9 +52,14 @@ def messages(calls: int) -> list[dict[str, object]]:
 
 def run_program(name: str, folder: Path) -> str:
     """Save a program of the page, run it in a folder, and return what it prints."""
-    (program,) = re.findall(rf'^```python title="{re.escape(name)}"\n(.*?)^```$', PAGE.read_text(), re.M | re.S)
+    block = re.compile(rf'^```python title="{re.escape(name)}"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+    (program,) = block.findall(PAGE.read_text())
     (folder / name).write_text(program)
-    done = subprocess.run([sys.executable, name], cwd=folder, capture_output=True, text=True, timeout=240, check=False)
+    # As in an activated environment: the workers of Spark are the python3 of the path.
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        [sys.executable, name], cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 
@@ -71,7 +79,7 @@ def test_the_rows_of_spark_are_those_of_one_process(traffic: pa.Table, tmp_path:
     """Spark cuts the file where it likes, and says why a row is no conversation."""
     scorer = score_batches(traffic.schema, {"tool_call_count_v1": 4.0}, carry=["tenant"])
     run_program("spark_job.py", tmp_path)
-    expected = pa.Table.from_batches(map(scorer, traffic.to_batches())).sort_by("id")
-    actual = pq.read_table(tmp_path / "scored").sort_by("id")
+    expected = pa.Table.from_batches(map(scorer, traffic.to_batches())).sort_by("case_id")
+    actual = pq.read_table(tmp_path / "scored").sort_by("case_id")
     assert actual.to_pylist() == expected.to_pylist()
-    assert [row["id"] for row in actual.to_pylist() if row["refused"]] == ["broken"]
+    assert [row["case_id"] for row in actual.to_pylist() if row["refused"]] == ["broken"]

@@ -96,7 +96,7 @@ def test_the_result_has_the_type_and_the_length_of_the_batch(table: pa.Table) ->
 
 
 def test_a_row_that_is_no_conversation_has_its_reason_in_its_place(table: pa.Table) -> None:
-    """It has no verdict, and the summary counts it."""
+    """It has no verdict, its id tells which row it is, and the summary counts it."""
     rows = table.to_pylist()
     rows[1]["messages"] = "{"
     rows[2]["messages"] = '"A text."'
@@ -107,6 +107,7 @@ def test_a_row_that_is_no_conversation_has_its_reason_in_its_place(table: pa.Tab
     assert [i for i, reason in enumerate(refused) if reason] == [1, 2, 3]
     assert refused[1].startswith("is not JSON")
     assert scored.column("verdict").to_pylist()[1:4] == [None] * 3
+    assert scored.column("case_id").to_pylist()[1:4] == [row["id"] for row in rows[1:4]]
     assert scorer.summarize([scored]).notes[-1] == "3 of 45 were refused; the column 'refused' has each reason"
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import SEEK_END
 from typing import Any, BinaryIO, NamedTuple
 
+from msgspec.structs import replace
+
 from fairtrial.errors import FormatError
 from fairtrial.formats import sampling
 from fairtrial.formats.columnar_rows import bounded_rows, plain, text_columns
@@ -198,6 +200,8 @@ class RowReader:
         content = value if isinstance(value, Refused) else _recording_of_value(value, place, reading)
         if isinstance(content, Recording):
             content = sampling.with_probability(content, row)
+        elif not content.id and self._columns.id and row.get(self._columns.id) is not None:
+            content = replace(content, id=str(row[self._columns.id]))
         record: dict[str, Any] = {}
         if self._has_fields:
             own_values = plain({name: row[name] for name in self._field_columns})

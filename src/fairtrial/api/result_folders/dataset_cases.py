@@ -79,7 +79,8 @@ class CaseGroup(NamedTuple):
                 if row is None:
                     if len(shared) == _MOST_SHARED:
                         shared.clear()
-                    row = shared[attempt] = _make_attempt(*numbers, values)
+                    verdict, valid, failure_side, probability = numbers
+                    row = shared[attempt] = _make_attempt(verdict, valid, failure_side, probability, values)
                 cases[key].append(row)
         yield from zip(keys.values(), cases.values(), strict=True)
 
