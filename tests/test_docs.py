@@ -41,6 +41,8 @@ from loopback import Loopback, Request
 ROOT = Path(__file__).parent.parent
 FIRST_PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
 PAGES = sorted([*FIRST_PAGES, *ROOT.glob("README.*.md"), *(ROOT / "docs").rglob("*.md")])
+TRANSLATIONS = {*runpy.run_path(str(ROOT / "docs" / "translations.py"))["find_translations"]()}
+"""Their code is that of their sources, which a test of its own says."""
 FORKED = tuple(f"{program} " for program in PROGRAMS)
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 _SUBSTITUTION = re.compile(r"\$\((fairtrial [^()]*)\)")
@@ -152,7 +154,9 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
         yield Reader(tmp_path, server.url)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page not in TRANSLATIONS], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_page_works(page: Path, reader: Reader) -> None:
     """Whoever follows a page from its first block to its last gets what the page shows."""
     for block in blocks(page.read_text()):
