@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from types import ModuleType
 from typing import Any
 
-from makers import Call, Docstring, Example, Readme, Source, Template, Turn
+from makers import Archive, Call, Docstring, Example, Page, Readme, Source, Turn
 
 _OPENAI_MODEL = (("anthropic:claude-sonnet-4-5-20250929", "openai:gpt-4.1"),)
 _MAIL = '''
@@ -101,9 +104,49 @@ _LANGCHAIN = [
 ]
 
 
-def _pydantic(feature: str, source: Source, *turns: Turn) -> Example:
+def _pydantic(feature: str, source: Source, *turns: Turn, target: Any = "agent") -> Example:
     model = (("'test'", "'openai:gpt-5.2'"),)
-    return Example("Pydantic AI", feature, "pydantic_ai", source, "pydantic-ai", "agent", turns, "", model)
+    return Example("Pydantic AI", feature, "pydantic_ai", source, "pydantic-ai", target, turns, "", model)
+
+
+def _bank(module: ModuleType) -> Any:
+    """The agent with the customer that the example makes when it runs as a program."""
+
+    def make() -> Any:
+        module.cur = cursor = sqlite3.connect(":memory:", check_same_thread=False).cursor()  # type: ignore[attr-defined]
+        cursor.execute("CREATE TABLE customers(id, name, balance)")
+        cursor.execute("INSERT INTO customers VALUES (123, 'John', 123.45)")
+        deps = module.SupportDependencies(customer_id=123, db=module.DatabaseConn(sqlite_conn=cursor.connection))
+        return module.support_agent, {"deps": deps}
+
+    return make
+
+
+def _triage(module: ModuleType) -> Any:
+    """The agent with the first patient of the example."""
+    patient = module.PatientInfo(patient_id="P001", age=64, known_conditions=["hypertension"])
+    return lambda: (module.triage_agent, {"deps": patient})
+
+
+_REPORT = {
+    "diagnosis": ["angina"],
+    "differential": [],
+    "recommended_tests": ["ECG"],
+    "immediate_actions": [],
+    "estimated_time_minutes": 30,
+}
+_RESOLVED = {
+    "specialty": "cardiology",
+    "final_report": _REPORT,
+    "treatment_plan": None,
+    "final_status": "resolved_by_specialist",
+}
+_BALANCE = {"support_advice": "Hello John, your balance is $123.45.", "block_card": False, "risk": 1}
+_LOST = {"support_advice": "We block your card, John.", "block_card": True, "risk": 8}
+
+
+def _written(answer: dict[str, Any]) -> str:
+    return json.dumps(answer, separators=(",", ":"))
 
 
 _PYDANTIC_AI = [
@@ -140,6 +183,52 @@ _PYDANTIC_AI = [
             "They are 2 and 4.",
             ("agent: foobar(x=1)", "agent: spam(y=2.0)"),
         ),
+    ),
+    _pydantic(
+        "structured answer",
+        Archive("pydantic-ai-examples", "pydantic_ai_examples/bank_support.py"),
+        Turn(
+            "What is my balance?",
+            (Call("customer_balance", {}), Call("final_result", _BALANCE)),
+            _written(_BALANCE),
+            ("agent: customer_balance()",),
+        ),
+        Turn("I just lost my card!", (Call("final_result", _LOST),), _written(_LOST)),
+        target=_bank,
+    ),
+    _pydantic(
+        "agents in tools",
+        Archive("pydantic-ai-examples", "pydantic_ai_examples/medical_agent_delegation.py"),
+        Turn(
+            "Sudden severe chest pain radiating to left arm and shortness of breath.",
+            (
+                Call("consult_specialist", {"specialty": "cardiology", "question": "Chest pain?"}),
+                Call("final_result", _REPORT),
+                Call("final_result", _RESOLVED),
+            ),
+            _written(_RESOLVED),
+            (
+                "agent: consult_specialist(specialty='cardiology', question='Chest pain?')",
+                f"> specialist_agent said '{_written(_REPORT)}'",
+            ),
+        ),
+        target=_triage,
+    ),
+    _pydantic(
+        "approval",
+        Page(
+            "pydantic-ai-slim",
+            "pydantic_ai/.agents/skills/building-pydantic-ai-agents/references/TOOLS-ADVANCED.md",
+            "validate_transfer",
+        ),
+        Turn(
+            "Transfer 500.",
+            (Call("transfer_funds", {"amount": 500}),),
+            'May I call transfer_funds({"amount": 500})? (yes, no, or other arguments as JSON)',
+            ("validation_agent: transfer_funds(amount=500)",),
+        ),
+        Turn("yes", ("It is transferred.",), "It is transferred."),
+        target=lambda module: lambda: (module.agent, {"deps": 1000}),
     ),
 ]
 
@@ -195,10 +284,8 @@ _AGENT_FRAMEWORK = [
 ]
 
 
-def _agno(
-    feature: str, source: Source, *turns: Turn, model: tuple[tuple[str, str], ...] = (), unseen: int = 0
-) -> Example:
-    return Example("Agno", feature, "agno", source, "agno", "agent", turns, "", model, unseen=unseen)
+def _agno(feature: str, source: Source, *turns: Turn, **more: Any) -> Example:
+    return Example("Agno", feature, "agno", source, "agno", "agent", turns, **more)
 
 
 _AGNO = [
@@ -211,7 +298,7 @@ _AGNO = [
             "It is in code.py.",
             ("agent: search_knowledge_base(query='def main')",),
         ),
-        model=(("/path/to/code", "."),),
+        repairs=(("/path/to/code", "."),),
     ),
     _agno(
         "tools",
@@ -268,62 +355,6 @@ _LLAMA_INDEX = [
         ),
     ),
 ]
-_SMOLAGENTS = [
-    Example(
-        "smolagents",
-        "tools",
-        "smolagents",
-        Readme("smolagents", 0),
-        "smolagents",
-        lambda module: lambda: module.CodeAgent(tools=[module.WebSearchTool()], model=module.model),
-        (
-            Turn(
-                "How many seconds would it take for a leopard at full speed to run through Pont des Arts?",
-                ("<code>\nfinal_answer(round(155 / 16, 2))\n</code>",),
-                "9.69",
-            ),
-        ),
-        "",
-        (("InferenceClientModel()", 'OpenAIModel("gpt-4o")'), ("InferenceClientModel", "OpenAIModel")),
-    ),
-]
-
-
-def _adk(feature: str, number: int, *turns: Turn) -> Example:
-    source = Readme("google-adk", number)
-    return Example("Google ADK", feature, "google.adk", source, "adk", "root_agent", turns)
-
-
-_ADK = [
-    _adk("tools", 0, Turn("Hello", ("A warm welcome!",), "A warm welcome!")),
-    _adk("teams, graphs", 1, Turn("Go on", ("Pear", "A pear has fibre."), "A pear has fibre.")),
-]
-
-
-def _crewai(
-    feature: str, folder: str, path: str, target: Any, *turns: Turn, state: dict[str, Any] | None = None
-) -> Example:
-    source = Template("crewai_cli", f"templates/{folder}", path)
-    return Example("CrewAI", feature, "crewai_cli", source, "crewai", target, turns, state=state or {})
-
-
-_CREWAI = [
-    _crewai(
-        "teams, graphs",
-        "crew",
-        "crew.py",
-        lambda module: lambda: (module.LatestAi(), {"message": "topic", "inputs": {"current_year": "2026"}}),
-        Turn("AI LLMs", ("Ten points.", "A report of ten points."), "A report of ten points."),
-    ),
-    _crewai(
-        "teams, graphs",
-        "flow",
-        "main.py",
-        lambda module: lambda: (module.ContentFlow(), {"message": "topic"}),
-        Turn("Write.", ("An outline.", "A draft.", "A post."), ""),
-        state={"topic": "AI Agents", "final_post": "A post."},
-    ),
-]
 
 MORE_EXAMPLES = [
     *_LANGCHAIN,
@@ -331,7 +362,4 @@ MORE_EXAMPLES = [
     *_AGENT_FRAMEWORK,
     *_AGNO,
     *_LLAMA_INDEX,
-    *_SMOLAGENTS,
-    *_ADK,
-    *_CREWAI,
 ]
