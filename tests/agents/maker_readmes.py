@@ -233,10 +233,11 @@ _PYDANTIC_AI = [
 ]
 
 
-def _agent_framework(feature: str, source: Source, prefix: str, target: str, *turns: Turn, before: str = "") -> Example:
-    return Example(
-        "Microsoft Agent Framework", feature, "agent_framework_openai", source, prefix, target, turns, before
-    )
+def _agent_framework(
+    feature: str, source: Source, prefix: str, target: Any, *turns: Turn, module: str = "", **more: Any
+) -> Example:
+    module = module or "agent_framework_openai"
+    return Example("Microsoft Agent Framework", feature, module, source, prefix, target, turns, **more)
 
 
 _CLIENT = """
@@ -244,6 +245,7 @@ from agent_framework import Agent
 from agent_framework.openai import OpenAIChatClient
 client = OpenAIChatClient(model="gpt-4")
 """
+_AGENTS = "agent1, agent2, agent3 = (client.as_agent(name=name) for name in ('writer', 'reviewer', 'editor'))\n"
 _AGENT_FRAMEWORK = [
     _agent_framework(
         "agents in tools",
@@ -280,6 +282,44 @@ _AGENT_FRAMEWORK = [
             ("Drive on.", "It is short.", "Drive on, quietly."),
             "Writer: Drive on.\nReviewer: It is short.\nFinal Slogan: Drive on, quietly.",
         ),
+    ),
+    _agent_framework(
+        "approval",
+        Docstring("agent_framework._tools", "# the same function but with approval required to run"),
+        "agent-framework",
+        lambda module: lambda: module.Agent(client=module.client, name="helper", tools=[module.tool_example]),
+        Turn(
+            "Try a and 1.",
+            (Call("tool_example", {"arg1": "a", "arg2": 1}),),
+            'May I call tool_example({"arg1": "a", "arg2": 1})? (yes, no, or other arguments as JSON)',
+            ("helper: tool_example(arg1='a', arg2=1)",),
+        ),
+        Turn("yes", ("It is tried.",), "It is tried."),
+        before=_CLIENT,
+    ),
+    _agent_framework(
+        "teams, graphs",
+        Docstring("agent_framework_orchestrations._handoff", "builder.with_start_agent(triage)"),
+        "agent-framework",
+        lambda module: lambda: module.builder.build(),
+        Turn(
+            "I want my money back.",
+            (Call("handoff_to_refund_agent", {}), "Which order is it?"),
+            "Which order is it?",
+            ("triage_agent: handoff_to_refund_agent()",),
+        ),
+        Turn("1001", ("It is refunded.",), "It is refunded."),
+        module="agent_framework_orchestrations",
+        repairs=(('instructions="..."', 'instructions="...", require_per_service_call_history_persistence=True'),),
+    ),
+    _agent_framework(
+        "teams, graphs",
+        Readme("agent-framework-orchestrations", 0),
+        "agent-framework",
+        lambda module: lambda: module.SequentialBuilder(participants=[module.agent1, module.agent2]).build(),
+        Turn("Write a slogan.", ("Drive on.", "Drive on, quietly."), "Drive on, quietly."),
+        before=_CLIENT + _AGENTS,
+        module="agent_framework_orchestrations",
     ),
 ]
 

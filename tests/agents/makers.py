@@ -36,6 +36,7 @@ _DIRECTIVE = re.compile(r"^( *)\.\. code-block:: python\n((?:\1 +[^\n]*\n|[ \t]*
 
 _PACKAGES = {
     "agent_framework": "agent-framework-core",
+    "agent_framework_orchestrations": "agent-framework-orchestrations",
     "agno": "agno",
     "crewai": "crewai",
     "crewai_cli": "crewai-cli",
