@@ -60,9 +60,9 @@ _COUNTRY = (
 )
 
 
-def _genai(feature: str, number: int, *turns: Turn) -> Example:
+def _genai(feature: str, number: int, *turns: Turn, unseen: int = 0) -> Example:
     source = Readme("google-genai", number)
-    return Example("Google Gen AI SDK", feature, "google.genai", source, "", "", turns, _CLIENT)
+    return Example("Google Gen AI SDK", feature, "google.genai", source, "", "", turns, _CLIENT, unseen=unseen)
 
 
 _GENAI = [
@@ -75,6 +75,7 @@ _GENAI = [
             "It is sunny in Boston.",
             (": get_current_weather(location='Boston, MA')",),
         ),
+        unseen=1,
     ),
     _genai("structured answer", 52, Turn("Give me information for the United States.", (_COUNTRY,), _COUNTRY)),
     _genai(
@@ -144,14 +145,35 @@ _SMOLAGENTS = [
 ]
 
 
-def _adk(feature: str, number: int, *turns: Turn) -> Example:
-    source = Readme("google-adk", number)
-    return Example("Google ADK", feature, "google.adk", source, "adk", "root_agent", turns)
+def _adk(feature: str, source: Source, *turns: Turn, target: Any = "root_agent", **more: Any) -> Example:
+    return Example("Google ADK", feature, "google.adk", source, "adk", target, turns, **more)
 
 
 _ADK = [
-    _adk("tools", 0, Turn("Hello", ("A warm welcome!",), "A warm welcome!")),
-    _adk("teams, graphs", 1, Turn("Go on", ("Pear", "A pear has fibre."), "A pear has fibre.")),
+    _adk("tools", Readme("google-adk", 0), Turn("Hello", ("A warm welcome!",), "A warm welcome!")),
+    _adk("teams, graphs", Readme("google-adk", 1), Turn("Go on", ("Pear", "A pear has fibre."), "A pear has fibre.")),
+    _adk(
+        "tools",
+        Installed("google-adk", "google.adk.cli.built_in_agents.agent", "root_agent"),
+        Turn(
+            "Which files are there?",
+            (Call("read_files", {"file_paths": ["root_agent.yaml"]}), "There are none."),
+            "There are none.",
+            ("agent_builder_assistant: read_files(file_paths=['root_agent.yaml'])",),
+        ),
+    ),
+    _adk(
+        "tools",
+        Docstring("google.adk.tools.model_consult._model_consult_tool", "root_cause_analysis_agent"),
+        Turn(
+            "Why is the site down?",
+            (Call("consult_model", {"question": "Why?"}), "The disk is full.", "The disk is full."),
+            "The disk is full.",
+            ("root_cause_analysis_agent: consult_model(question='Why?')",),
+        ),
+        before="from google.adk import Agent\nfrom google.adk.tools.model_consult import ModelConsultTool\n",
+        unseen=1,
+    ),
 ]
 
 

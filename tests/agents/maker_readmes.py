@@ -359,6 +359,18 @@ _AGNO = [
         ),
         unseen=1,
     ),
+    _agno(
+        "tools",
+        Docstring("agno.knowledge.protocol", "agent = Agent(knowledge=MyKnowledge())"),
+        Turn(
+            "What is a tide?",
+            (Call("search_knowledge_base", {"query": "tide"}), "The moon makes it."),
+            "The moon makes it.",
+            ("agent: search_knowledge_base(query='tide')",),
+        ),
+        before="from typing import List, Callable\nfrom agno.agent import Agent\n",
+        repairs=(("self._internal_search(query)", "[self.search_docs(query)]"),),
+    ),
 ]
 
 _LLAMA_INDEX = [

@@ -40,6 +40,7 @@ _PACKAGES = {
     "agno": "agno",
     "crewai": "crewai",
     "crewai_cli": "crewai-cli",
+    "google": "google-adk",
     "langchain": "langchain",
     "pydantic_ai": "pydantic-ai-slim",
 }
@@ -232,7 +233,7 @@ class Example:
     are read from spans. If `shown` is a pattern, the reply is its first group in what the program prints. `module` has to be installed. `before` defines what the page defines above the program, for
     example `client`. `model` are names of models, each with one that the scripted model answers to. `repairs` are other
     texts that do not work on this machine, or no longer with the package, each with one that does.
-    `state` is expected at the end. `unseen` requests are made by a tool itself, and not by an agent.
+    `state` is expected at the end. Nobody tells the tokens of `unseen` requests, and they are recorded as model calls without tokens.
     """
 
     framework: str

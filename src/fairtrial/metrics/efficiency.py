@@ -34,7 +34,10 @@ class InferenceCallCount:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """`token_usage_v1`: input and output tokens per invocation."""
+    """`token_usage_v1`: input and output tokens per invocation.
+
+    A model call without tokens leaves its invocation unscored: a sum without it would be too low.
+    """
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Add up the tokens of each invocation, and take the mean over invocations with recorded tokens."""
@@ -122,8 +125,9 @@ def _model_calls(invocation: Invocation) -> int | None:
 
 
 def _tokens(invocation: Invocation) -> int | None:
-    totals = [usage.total_tokens for usage in invocation.all_usages or () if usage.total_tokens is not None]
-    return sum(totals) if totals else None
+    usages = invocation.all_usages or ()
+    totals = [usage.total_tokens for usage in usages if usage.total_tokens is not None]
+    return sum(totals) if totals and len(totals) == len(usages) else None
 
 
 def _seconds(invocation: Invocation) -> float | None:
