@@ -167,9 +167,9 @@ _ADK = [
         Docstring("google.adk.tools.model_consult._model_consult_tool", "root_cause_analysis_agent"),
         Turn(
             "Why is the site down?",
-            (Call("consult_model", {"question": "Why?"}), "The disk is full.", "The disk is full."),
+            (Call("model_consult", {"question": "Why?"}), "The disk is full.", "The disk is full."),
             "The disk is full.",
-            ("root_cause_analysis_agent: consult_model(question='Why?')",),
+            ("root_cause_analysis_agent: model_consult(question='Why?')",),
         ),
         before="from google.adk import Agent\nfrom google.adk.tools.model_consult import ModelConsultTool\n",
         unseen=1,

@@ -373,38 +373,56 @@ _AGNO = [
     ),
 ]
 
+def _llama_index(feature: str, source: Source, *turns: Turn, module: str, prefix: str = "llama-index") -> Example:
+    framework = "LlamaIndex" if prefix else "LlamaIndex, a workflow of own steps"
+    return Example(framework, feature, module, source, prefix, "agent" if prefix else "", turns)
+
+
+_REPORT_OF_TIDES = {"title": "Tides", "content": [{"type": "text", "content": "The moon makes them."}]}
 _LLAMA_INDEX = [
-    Example(
-        "LlamaIndex",
+    _llama_index(
         "tools",
-        "llama_index.tools.code_interpreter",
         Readme("llama-index-tools-code-interpreter", 0),
-        "llama-index",
-        "agent",
-        (
-            Turn(
-                "Calculate the volume of a cube of 3 cm.",
-                (Call("code_interpreter", {"code": "print(3 ** 3)"}), "It has 27 cubic centimetres."),
-                "It has 27 cubic centimetres.",
-                ("Agent: code_interpreter(code='print(3 ** 3)')",),
-            ),
+        Turn(
+            "Calculate the volume of a cube of 3 cm.",
+            (Call("code_interpreter", {"code": "print(3 ** 3)"}), "It has 27 cubic centimetres."),
+            "It has 27 cubic centimetres.",
+            ("Agent: code_interpreter(code='print(3 ** 3)')",),
         ),
+        module="llama_index.tools.code_interpreter",
     ),
-    Example(
-        "LlamaIndex",
+    _llama_index(
         "tools",
-        "llama_index.tools.requests",
         Readme("llama-index-tools-requests", 0),
-        "llama-index",
-        "agent",
-        (
-            Turn(
-                "What is at example?",
-                (Call("get_request", {"url_template": "example", "path_params": {}}), "That is no URL."),
-                "That is no URL.",
-                ("Agent: get_request(url_template='example', path_params={})",),
-            ),
+        Turn(
+            "What is at example?",
+            (Call("get_request", {"url_template": "example", "path_params": {}}), "That is no URL."),
+            "That is no URL.",
+            ("Agent: get_request(url_template='example', path_params={})",),
         ),
+        module="llama_index.tools.requests",
+    ),
+    _llama_index(
+        "tools",
+        Readme("llama-index-tools-artifact-editor", 0),
+        Turn(
+            "Write a report about tides.",
+            (Call("create_artifact", _REPORT_OF_TIDES), "It is written."),
+            "It is written.",
+            (f"Agent: create_artifact(title='Tides', content={_REPORT_OF_TIDES['content']})",),
+        ),
+        module="llama_index.tools.artifact_editor",
+    ),
+    _llama_index(
+        "in a function, by spans",
+        Readme("llama-index-workflows", 0),
+        Turn(
+            "Hello, world!",
+            (),
+            "Workflow result: Processed 1 times, data length: 13\nWorkflow result: Processed 2 times, data length: 26",
+        ),
+        module="workflows",
+        prefix="",
     ),
 ]
 

@@ -311,6 +311,7 @@ def opened(example: Example, folder: Path, monkeypatch: pytest.MonkeyPatch) -> I
                 setattr(module, name, example.target(module))
             target: Any = f"{example.prefix}:{module.__name__}:{name}"
         else:
+            monkeypatch.setitem(sys.modules, "__main__", module)
             target = _program(code, module, example.shown)
         script.begin()
         yield target, script

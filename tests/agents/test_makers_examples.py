@@ -46,8 +46,8 @@ def steps(turn: Invocation, depth: str = "") -> Iterator[str]:
         elif isinstance(step, ToolResult) and step.inner is not None:
             for inner in step.inner.invocations:
                 yield from steps(inner, f"{depth}> ")
-                author = inner.final_response.author if inner.final_response else ""
-                yield f"{depth}> {author} said {inner.reply!r}"
+                if inner.final_response is not None:
+                    yield f"{depth}> {inner.final_response.author} said {inner.reply!r}"
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
