@@ -184,6 +184,9 @@ def _crewai(
     return Example("CrewAI", feature, "crewai_cli", source, "crewai", target, turns, state=state or {})
 
 
+_STEP = {"step_number": 1, "description": "Think about the moon.", "tool_to_use": None, "depends_on": []}
+_PLAN = {"plan": "Think.", "steps": [_STEP], "ready": True}
+_OBSERVED = '{"step_completed_successfully":true,"key_information_learned":"It does.","remaining_plan_still_valid":true}'
 _CREWAI = [
     _crewai(
         "teams, graphs",
@@ -202,6 +205,22 @@ _CREWAI = [
     ),
     Example(
         "CrewAI",
+        "tools",
+        "crewai_cli",
+        Docstring("crewai.agent.planning_config", "max_attempts=3"),
+        "crewai",
+        lambda module: lambda: module.agent,
+        (
+            Turn(
+                "What makes tides?",
+                (Call("create_reasoning_plan", _PLAN), "The moon.", _OBSERVED, "The moon makes them."),
+                "The moon makes them.",
+            ),
+        ),
+        unseen=2,
+    ),
+    Example(
+        "CrewAI",
         "approval",
         "crewai_cli",
         Docstring("crewai.flow.human_feedback", "def publish(self)"),
@@ -212,6 +231,7 @@ _CREWAI = [
             Turn("Good, publish it.", ('{"outcome":"approved"}',), ""),
         ),
         repairs=(("result = self.human_feedback", "result = self.last_human_feedback"),),
+        unseen=1,
     ),
     Example(
         "CrewAI",

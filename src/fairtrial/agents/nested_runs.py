@@ -29,6 +29,7 @@ from fairtrial.records.trace import (
 
 _OBSERVED = "_fairtrial_original"
 _CURRENT: ContextVar[ToolAtWork | None] = ContextVar("_CURRENT", default=None)
+_REQUESTS: ContextVar[list[bool] | None] = ContextVar("_REQUESTS", default=None)
 _STAGE: ContextVar[tuple[str, Any] | None] = ContextVar("_STAGE", default=None)
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -120,10 +121,18 @@ def begin_tool(tool: ToolAtWork) -> None:
     _CURRENT.set(tool)
 
 
+def collect_requests(requests: list[bool]) -> None:
+    """Let a list get an element for each request to a model that is answered in this task from now on."""
+    watch_requests(_note_request)
+    _REQUESTS.set(requests)
+
+
 def _note_request() -> None:
-    tool = _CURRENT.get()
+    tool, requests = _CURRENT.get(), _REQUESTS.get()
     if tool is not None:
         tool.answered_requests.append(True)
+    if requests is not None:
+        requests.append(True)
 
 
 def end_tool() -> ToolAtWork | None:
