@@ -74,7 +74,10 @@ class _Place:
 
 
 class GraphWatch:
-    """Collects the facts that only callbacks report: calls, tokens, times, instructions and tools."""
+    """Collects the facts that only callbacks report: calls, tokens, times, instructions and tools.
+
+    `usage_count` is the number of model calls, with those inside tools.
+    """
 
     def __init__(self, name: str, agents: dict[str, AgentDetails], environment: Environment | None) -> None:
         self.name = name
@@ -84,6 +87,7 @@ class GraphWatch:
         self.has_structured_reply = False
         self.refusal: Exception | None = None
         self.environment = environment
+        self.usage_count = 0
         self._places: dict[str, _Place] = {}
         self._runs: list[Run] = []
         self._usages: list[Usage] = []
@@ -148,6 +152,7 @@ class GraphWatch:
         place = self._places.get(run)
         tool = _tool_around(place)
         for generations in response.generations:
+            self.usage_count += 1
             message = getattr(generations[0], "message", None) if generations else None
             (self._usages if tool is None else tool.usages).append(replace(_usage(message), first_token=first_token))
             if message is not None and place is not None:
