@@ -25,7 +25,9 @@ _PARSED = (
 )
 _STEPS = '{"steps":[{"explanation":"Subtract 31.","output":"8x = -29"}],"final_answer":"x = -3.625"}'
 _PRINTED = "[Step(explanation='Subtract 31.', output='8x = -29')]\nanswer:  x = -3.625"
-_PRINTED_TWICE = "\n".join([f"MathResponse(steps={_PRINTED.partition(chr(10))[0]}, final_answer='x = -3.625')\nanswer:  x = -3.625"] * 2)
+_PRINTED_TWICE = "\n".join(
+    [f"MathResponse(steps={_PRINTED.partition(chr(10))[0]}, final_answer='x = -3.625')\nanswer:  x = -3.625"] * 2
+)
 
 _DEMO = (
     "----- standard request -----\nThis is a test.\n----- streaming request -----\nCall os.listdir.None\n"
@@ -42,10 +44,17 @@ _OPENAI = [
     _openai(
         "tools",
         "parsing_tools.py",
-        Turn(_ORDERS, (Call("Query", _QUERY),), _PARSED, (f": Query({', '.join(f'{k}={v!r}' for k, v in _QUERY.items())})",)),
+        Turn(
+            _ORDERS,
+            (Call("Query", _QUERY),),
+            _PARSED,
+            (f": Query({', '.join(f'{k}={v!r}' for k, v in _QUERY.items())})",),
+        ),
     ),
     _openai("structured answer", "parsing.py", Turn("solve 8x + 31 = 2", (_STEPS,), _PRINTED)),
-    _openai("structured answer", "responses/structured_outputs.py", Turn("solve 8x + 31 = 2", (_STEPS,), _PRINTED_TWICE)),
+    _openai(
+        "structured answer", "responses/structured_outputs.py", Turn("solve 8x + 31 = 2", (_STEPS,), _PRINTED_TWICE)
+    ),
     _openai(
         "in a function, by spans",
         "demo.py",
@@ -84,6 +93,7 @@ _GENAI = [
         Turn("tell me a story", ("A fox met a hen.", "A fox and a hen."), "A fox met a hen.\nA fox and a hen."),
     ),
 ]
+
 
 def _smolagents(feature: str, source: Source, prefix: str, target: Any, *turns: Turn, **more: Any) -> Example:
     return Example("smolagents", feature, "smolagents", source, prefix, target, turns, **more)
@@ -129,7 +139,7 @@ _SMOLAGENTS = [
             "Here is the final answer from your managed agent 'web_agent':\nIt is 155 m long.",
         ),
         model=(
-            ("InferenceClientModel(model_id=\"Qwen/Qwen2.5-Coder-32B-Instruct\"", 'OpenAIModel(model_id="gpt-4o"'),
+            ('InferenceClientModel(model_id="Qwen/Qwen2.5-Coder-32B-Instruct"', 'OpenAIModel(model_id="gpt-4o"'),
             ("    InferenceClientModel,", "    InferenceClientModel, OpenAIModel,"),
         ),
         repairs=(('"pandas", ', ""),),
@@ -186,7 +196,9 @@ def _crewai(
 
 _STEP = {"step_number": 1, "description": "Think about the moon.", "tool_to_use": None, "depends_on": []}
 _PLAN = {"plan": "Think.", "steps": [_STEP], "ready": True}
-_OBSERVED = '{"step_completed_successfully":true,"key_information_learned":"It does.","remaining_plan_still_valid":true}'
+_OBSERVED = (
+    '{"step_completed_successfully":true,"key_information_learned":"It does.","remaining_plan_still_valid":true}'
+)
 _CREWAI = [
     _crewai(
         "teams, graphs",
@@ -225,7 +237,7 @@ _CREWAI = [
         "crewai_cli",
         Docstring("crewai.flow.human_feedback", "def publish(self)"),
         "crewai",
-        lambda module: lambda: module.ReviewFlow(),
+        lambda module: module.ReviewFlow,
         (
             Turn("Write.", (), '{"title":"Article","body":"Content..."}\n\nPlease review this content:'),
             Turn("Good, publish it.", ('{"outcome":"approved"}',), ""),

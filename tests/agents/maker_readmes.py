@@ -301,7 +301,7 @@ _AGENT_FRAMEWORK = [
         "teams, graphs",
         Docstring("agent_framework_orchestrations._handoff", "builder.with_start_agent(triage)"),
         "agent-framework",
-        lambda module: lambda: module.builder.build(),
+        lambda module: module.builder.build,
         Turn(
             "I want my money back.",
             (Call("handoff_to_refund_agent", {}), "Which order is it?"),
@@ -372,6 +372,7 @@ _AGNO = [
         repairs=(("self._internal_search(query)", "[self.search_docs(query)]"),),
     ),
 ]
+
 
 def _llama_index(feature: str, source: Source, *turns: Turn, module: str, prefix: str = "llama-index") -> Example:
     framework = "LlamaIndex" if prefix else "LlamaIndex, a workflow of own steps"

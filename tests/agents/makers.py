@@ -230,10 +230,11 @@ class Example:
     """An example of a maker. `target` is a name in it, or makes the agent or the function from its module.
 
     A target without a prefix is the whole program: it runs in a function, what it prints is the reply, and its agents
-    are read from spans. If `shown` is a pattern, the reply is its first group in what the program prints. `module` has to be installed. `before` defines what the page defines above the program, for
-    example `client`. `model` are names of models, each with one that the scripted model answers to. `repairs` are other
-    texts that do not work on this machine, or no longer with the package, each with one that does.
-    `state` is expected at the end. Nobody tells the tokens of `unseen` requests, and they are recorded as model calls without tokens.
+    are read from spans. If `shown` is a pattern, the reply is its first group in what the program prints. `module` has
+    to be installed. `before` defines what the page defines above the program, for example `client`. `model` are names
+    of models, each with one that the scripted model answers to. `repairs` are other texts that do not work on this
+    machine, or no longer with the package, each with one that does. `state` is expected at the end. Nobody tells the
+    tokens of `unseen` requests, and they are recorded as model calls without tokens.
     """
 
     framework: str

@@ -149,13 +149,17 @@ SHAPES = {
 UNPUBLISHED = {
     "Agno": (
         ("several agents", "approval or a structured answer"),
-        "The package has examples of single agents only. The others are in the repository and the documentation, and "
-        "the command line of Agno clones projects that need Docker.",
+        (
+            "The package has examples of single agents only. The others are in the repository and the documentation, "
+            "and the command line of Agno clones projects that need Docker."
+        ),
     ),
     "LlamaIndex": (
         ("several agents", "approval or a structured answer"),
-        "These examples are notebooks of the documentation, and in no package. The packs with workflows of several "
-        "models are deprecated.",
+        (
+            "These examples are notebooks of the documentation, and in no package. The packs with workflows of "
+            "several models are deprecated."
+        ),
     ),
     "LlamaIndex, a workflow of own steps": (("several agents",), "They count with LlamaIndex."),
     "smolagents": (

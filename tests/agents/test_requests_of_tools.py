@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 import shop
-from kinds import KINDS, every, reached
+from kinds import every, reached
 
 import fairtrial
-
 from fairtrial.agents.nested_runs import ToolAtWork, tool_at_work
 from fairtrial.records.trace import Invocation, ToolCall, Usage
 from loopback import Action, Loopback, Request, Say, Status
@@ -99,7 +98,6 @@ def test_tools_at_once_keep_their_requests_apart() -> None:
 
 def test_a_played_tool_asks_no_model_of_the_agent() -> None:
     """The model of a simulated environment has a client of ours, whose tokens are the environment's."""
-
     pytest.importorskip("httpx2")
     from fairtrial.llm.address import address
     from fairtrial.llm.guarded_client import guarded_client
@@ -118,6 +116,7 @@ def test_a_played_tool_asks_no_model_of_the_agent() -> None:
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_every_framework_counts_a_request_of_a_tool(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tool that looks up C-99 asks a model, with a client of its own, before it answers."""
+
     class Asking:
         """What the tool waits for."""
 

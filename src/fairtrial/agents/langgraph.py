@@ -17,7 +17,6 @@ from fairtrial.agents.graphs.graph_runs import GraphWatch, callback_handler
 from fairtrial.agents.graphs.graph_steps import GraphSteps
 from fairtrial.agents.graphs.graph_stops import Stop, find_stop, with_checkpointer
 from fairtrial.agents.graphs.tool_nodes import has_tools, route_graph, tools_of_graphs
-from fairtrial.agents.nested_runs import collect_requests
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, Opening
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import langchain_content
@@ -25,7 +24,7 @@ from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import read_response
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, ToolCall, Usage
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, ToolCall
 from fairtrial.system.importing import import_extra
 
 EXTRA = "agents-langgraph"
@@ -165,8 +164,6 @@ class LangGraphSession(FrameworkSession):
     async def _run(self, graph_input: Any) -> AsyncGenerator[Item, None]:
         """Yield the items of a run. Raises AgentError if the state has no messages."""
         watch = GraphWatch(self._name, self._agents, self._environment)
-        requests: list[bool] = []
-        collect_requests(requests)
         config = {"callbacks": [callback_handler(watch)], **self._config}
         self._interrupts = {}
         try:
@@ -184,9 +181,8 @@ class LangGraphSession(FrameworkSession):
                 raise watch.refusal from error
             raise
         is_stopped = bool(self._interrupts)
-        for _ in range(len(requests) - watch.usage_count):  # not by a model of LangChain
-            yield Usage()
-        for item in (*watch.take_usages(), *self._steps.take((), watch, is_end=True, is_stopped=is_stopped)):
+        usages = watch.take_usages(is_end=True)
+        for item in (*usages, *self._steps.take((), watch, is_end=True, is_stopped=is_stopped)):
             yield item
         if watch.refusal is not None:
             raise watch.refusal

@@ -19,8 +19,9 @@ _MOST_BITS = 4096
 def plain(value: Any, depth: int = 0, *, keeps_null: bool = False) -> Json:
     """Return a value as JSON. Records and models become objects, other values that JSON lacks become text.
 
-    The fields of a model of pydantic that are null are left out, if `keeps_null` is not set. Numbers that JSON lacks (NaN, infinity) become null. Half a surrogate pair becomes U+FFFD. A value at a depth of
-    more than 100 becomes its `repr`. Never raises.
+    The fields of a model of pydantic that are null are left out, if `keeps_null` is not set. Numbers that JSON lacks
+    (NaN, infinity) become null. Half a surrogate pair becomes U+FFFD. A value at a depth of more than 100 becomes its
+    `repr`. Never raises.
     """
     if value is None or type(value) is bool or (type(value) is int and value.bit_length() <= _MOST_BITS):
         return value
