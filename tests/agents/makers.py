@@ -291,8 +291,8 @@ def opened(example: Example, folder: Path, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setattr(pytest.mark, "_config", None)  # tests of a maker have marks of their own
     code = example.before + example.source.read(folder)
     assert all(text in code for text, _ in example.repairs)
-    for text, other in (*example.model, *example.repairs):
-        code = code.replace(text, other)
+    for text, replacement in (*example.model, *example.repairs):
+        code = code.replace(text, replacement)
     script = Script(example)
     script.begin()
     with Loopback(script, keeps_open=False) as server:

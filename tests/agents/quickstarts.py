@@ -206,7 +206,7 @@ def _source(example: Example) -> str:
     """Return the place of an example, with what was replaced besides the model."""
     place = f"{example.feature}: {_version(example.source.package)} `{example.source.place}`"
     added = ["the names that it uses are added"] if example.before else []
-    changed = [f"`{text}` became `{other}`" if other else f"without `{text}`" for text, other in example.repairs]
+    changed = [f"`{text}` became `{repair}`" if repair else f"without `{text}`" for text, repair in example.repairs]
     return f"{place} ({', '.join((*added, *changed))})" if added or changed else place
 
 

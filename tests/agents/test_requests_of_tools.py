@@ -15,7 +15,7 @@ import fairtrial
 from fairtrial.agents.nested_runs import ToolAtWork, tool_at_work
 from fairtrial.records.trace import Invocation, ToolCall, Usage
 from loopback import Action, Loopback, Request, Say, Status
-from wires import Call, answer
+from wires import Call, Piece, answer
 
 http: Any = importlib.import_module("httpx2" if importlib.util.find_spec("httpx2") else "httpx")
 ASK = {"model": "m", "messages": [{"role": "user", "content": "Is it safe?"}]}
@@ -60,7 +60,7 @@ def test_another_request_is_no_call(path: str) -> None:
 
 def test_a_refused_request_costs_nothing() -> None:
     """Clients try it again, and the second request counts."""
-    refusing = [Status(503), Say(raw=b"{}")]
+    refusing: list[Action] = [Status(503), Say(raw=b"{}")]
     with (
         Loopback(lambda _: refusing.pop(0), keeps_open=False) as server,
         tool_at_work(ToolCall("ask", {}), None, {}) as tool,
@@ -143,11 +143,10 @@ def count_untold(invocation: Invocation) -> int:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_langgraph_counts_a_request_that_langchain_does_not_report() -> None:
     """LangChain reports the requests of its own models. The others are the difference."""
-    pytest.importorskip("langchain_openai")
+    openai_models = pytest.importorskip("langchain_openai")
     from langchain.agents import create_agent
-    from langchain_openai import ChatOpenAI
 
-    moves = [Call("ask_advisor", {}), "It is safe."]
+    moves: list[Piece] = [Call("ask_advisor", {}), "It is safe."]
 
     def script(request: Request) -> Action:
         return reply(request) if request.path.endswith("/responses") else answer(request, moves.pop(0))
@@ -158,7 +157,7 @@ def test_langgraph_counts_a_request_that_langchain_does_not_report() -> None:
         return "It is."
 
     with Loopback(script, keeps_open=False) as server:
-        model = ChatOpenAI(model="gpt-4.1", base_url=f"{server.url}/v1", api_key="none")  # type: ignore[arg-type]
+        model = openai_models.ChatOpenAI(model="gpt-4.1", base_url=f"{server.url}/v1", api_key="none")
         agent = create_agent(model, [ask_advisor])
         run = fairtrial.evaluate(shop.saying("Is it safe?"), agent, {"tool_call_count_v1": 1})
     (invocation,) = next(run.recordings)[1].trace.invocations
