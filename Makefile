@@ -12,16 +12,16 @@ BIN := $(VENV)/bin
 TAU_BENCH := ../shared/data/tau-bench/gpt-4o-airline.json
 AGENTS := a2a agent-framework agno claude crewai langgraph llama-index mcp openai pydantic-ai smolagents strands
 AGENTS_a2a := a2a-sdk[http-server] uvicorn
-AGENTS_agent-framework := agent-framework-core agent-framework-openai opentelemetry-sdk opentelemetry-proto
+AGENTS_agent-framework := agent-framework-core agent-framework-openai agent-framework-orchestrations opentelemetry-sdk opentelemetry-proto
 AGENTS_agno := agno openai opentelemetry-sdk opentelemetry-proto openinference-instrumentation-agno
 AGENTS_claude := claude-agent-sdk opentelemetry-sdk opentelemetry-proto openinference-instrumentation-claude-agent-sdk
 AGENTS_crewai := crewai opentelemetry-sdk opentelemetry-proto openinference-instrumentation-crewai
 AGENTS_langgraph := langchain langchain-openai langgraph langgraph-supervisor langgraph-swarm langgraph-cli[inmem] opentelemetry-sdk opentelemetry-proto openinference-instrumentation-langchain
-AGENTS_llama-index := llama-index-core llama-index-llms-openai llama-index-tools-code-interpreter llama-index-tools-requests opentelemetry-sdk opentelemetry-proto openinference-instrumentation-llama-index
+AGENTS_llama-index := llama-index-core llama-index-llms-openai llama-index-tools-artifact-editor llama-index-tools-code-interpreter llama-index-tools-requests opentelemetry-sdk opentelemetry-proto openinference-instrumentation-llama-index
 AGENTS_mcp := mcp
 AGENTS_openai := openai-agents opentelemetry-sdk opentelemetry-proto openinference-instrumentation-openai openinference-instrumentation-openai-agents
 AGENTS_pydantic-ai := pydantic-ai-slim[openai] opentelemetry-sdk opentelemetry-proto
-AGENTS_smolagents := smolagents openai opentelemetry-sdk opentelemetry-proto openinference-instrumentation-smolagents
+AGENTS_smolagents := smolagents[toolkit] openai opentelemetry-sdk opentelemetry-proto openinference-instrumentation-smolagents
 AGENTS_strands := strands-agents opentelemetry-sdk opentelemetry-proto
 # The other of the two newest minor versions of each framework, or another release if the minor version below is too old.
 # Its packages lie over those of the environment. A name may have a second set behind a plus sign. The environment of

@@ -194,10 +194,10 @@ def test_a_criterion_without_threshold_informs_also_where_it_failed() -> None:
 
 
 def test_usage_is_what_was_recorded() -> None:
-    """Tokens in and out, and the number of model calls; None where nothing was recorded."""
+    """Tokens in and out, the number of model calls and of those without tokens; None where nothing was recorded."""
     used = replace(turn(reply="a"), usages=(Usage(10, 5), Usage(model="m")))
     found = asyncio.run(score_case(work(), recording(used)))
-    assert found.usage == {"input_tokens": 10, "output_tokens": 5, "inference_calls": 2}
+    assert found.usage == {"input_tokens": 10, "output_tokens": 5, "inference_calls": 2, "unreported_calls": 1}
     assert asyncio.run(score_case(work(), SAID)).usage is None
 
 

@@ -225,6 +225,7 @@ def _usage(trace: Trace) -> dict[str, int] | None:
         "input_tokens": sum(usage.input_tokens or 0 for usage in measured),
         "output_tokens": sum(usage.output_tokens or 0 for usage in measured),
         "inference_calls": len(usages),
+        **({"unreported_calls": len(usages) - len(measured)} if len(measured) < len(usages) else {}),
     }
 
 

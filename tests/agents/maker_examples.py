@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from maker_programs import PROGRAMS
 from maker_readmes import MORE_EXAMPLES
 from makers import Archive, By, Call, Example, Readme, Source, Turn
 
@@ -266,4 +267,4 @@ _STRANDS = [
     ),
 ]
 
-EXAMPLES = [*_OPENAI, *_CLAUDE, *_STRANDS, *MORE_EXAMPLES]
+EXAMPLES = [*_OPENAI, *_CLAUDE, *_STRANDS, *MORE_EXAMPLES, *PROGRAMS]

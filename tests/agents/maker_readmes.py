@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from types import ModuleType
 from typing import Any
 
-from makers import Call, Docstring, Example, Readme, Source, Template, Turn
+from makers import Archive, Call, Docstring, Example, Page, Readme, Source, Turn
 
 _OPENAI_MODEL = (("anthropic:claude-sonnet-4-5-20250929", "openai:gpt-4.1"),)
 _MAIL = '''
@@ -101,9 +104,49 @@ _LANGCHAIN = [
 ]
 
 
-def _pydantic(feature: str, source: Source, *turns: Turn) -> Example:
+def _pydantic(feature: str, source: Source, *turns: Turn, target: Any = "agent") -> Example:
     model = (("'test'", "'openai:gpt-5.2'"),)
-    return Example("Pydantic AI", feature, "pydantic_ai", source, "pydantic-ai", "agent", turns, "", model)
+    return Example("Pydantic AI", feature, "pydantic_ai", source, "pydantic-ai", target, turns, "", model)
+
+
+def _bank(module: ModuleType) -> Any:
+    """The agent with the customer that the example makes when it runs as a program."""
+
+    def make() -> Any:
+        module.cur = cursor = sqlite3.connect(":memory:", check_same_thread=False).cursor()  # type: ignore[attr-defined]
+        cursor.execute("CREATE TABLE customers(id, name, balance)")
+        cursor.execute("INSERT INTO customers VALUES (123, 'John', 123.45)")
+        deps = module.SupportDependencies(customer_id=123, db=module.DatabaseConn(sqlite_conn=cursor.connection))
+        return module.support_agent, {"deps": deps}
+
+    return make
+
+
+def _triage(module: ModuleType) -> Any:
+    """The agent with the first patient of the example."""
+    patient = module.PatientInfo(patient_id="P001", age=64, known_conditions=["hypertension"])
+    return lambda: (module.triage_agent, {"deps": patient})
+
+
+_REPORT = {
+    "diagnosis": ["angina"],
+    "differential": [],
+    "recommended_tests": ["ECG"],
+    "immediate_actions": [],
+    "estimated_time_minutes": 30,
+}
+_RESOLVED = {
+    "specialty": "cardiology",
+    "final_report": _REPORT,
+    "treatment_plan": None,
+    "final_status": "resolved_by_specialist",
+}
+_BALANCE = {"support_advice": "Hello John, your balance is $123.45.", "block_card": False, "risk": 1}
+_LOST = {"support_advice": "We block your card, John.", "block_card": True, "risk": 8}
+
+
+def _written(answer: dict[str, Any]) -> str:
+    return json.dumps(answer, separators=(",", ":"))
 
 
 _PYDANTIC_AI = [
@@ -141,13 +184,60 @@ _PYDANTIC_AI = [
             ("agent: foobar(x=1)", "agent: spam(y=2.0)"),
         ),
     ),
+    _pydantic(
+        "structured answer",
+        Archive("pydantic-ai-examples", "pydantic_ai_examples/bank_support.py"),
+        Turn(
+            "What is my balance?",
+            (Call("customer_balance", {}), Call("final_result", _BALANCE)),
+            _written(_BALANCE),
+            ("agent: customer_balance()",),
+        ),
+        Turn("I just lost my card!", (Call("final_result", _LOST),), _written(_LOST)),
+        target=_bank,
+    ),
+    _pydantic(
+        "agents in tools",
+        Archive("pydantic-ai-examples", "pydantic_ai_examples/medical_agent_delegation.py"),
+        Turn(
+            "Sudden severe chest pain radiating to left arm and shortness of breath.",
+            (
+                Call("consult_specialist", {"specialty": "cardiology", "question": "Chest pain?"}),
+                Call("final_result", _REPORT),
+                Call("final_result", _RESOLVED),
+            ),
+            _written(_RESOLVED),
+            (
+                "agent: consult_specialist(specialty='cardiology', question='Chest pain?')",
+                f"> specialist_agent said '{_written(_REPORT)}'",
+            ),
+        ),
+        target=_triage,
+    ),
+    _pydantic(
+        "approval",
+        Page(
+            "pydantic-ai-slim",
+            "pydantic_ai/.agents/skills/building-pydantic-ai-agents/references/TOOLS-ADVANCED.md",
+            "validate_transfer",
+        ),
+        Turn(
+            "Transfer 500.",
+            (Call("transfer_funds", {"amount": 500}),),
+            'May I call transfer_funds({"amount": 500})? (yes, no, or other arguments as JSON)',
+            ("validation_agent: transfer_funds(amount=500)",),
+        ),
+        Turn("yes", ("It is transferred.",), "It is transferred."),
+        target=lambda module: lambda: (module.agent, {"deps": 1000}),
+    ),
 ]
 
 
-def _agent_framework(feature: str, source: Source, prefix: str, target: str, *turns: Turn, before: str = "") -> Example:
-    return Example(
-        "Microsoft Agent Framework", feature, "agent_framework_openai", source, prefix, target, turns, before
-    )
+def _agent_framework(
+    feature: str, source: Source, prefix: str, target: Any, *turns: Turn, module: str = "", **more: Any
+) -> Example:
+    module = module or "agent_framework_openai"
+    return Example("Microsoft Agent Framework", feature, module, source, prefix, target, turns, **more)
 
 
 _CLIENT = """
@@ -155,6 +245,7 @@ from agent_framework import Agent
 from agent_framework.openai import OpenAIChatClient
 client = OpenAIChatClient(model="gpt-4")
 """
+_AGENTS = "agent1, agent2, agent3 = (client.as_agent(name=name) for name in ('writer', 'reviewer', 'editor'))\n"
 _AGENT_FRAMEWORK = [
     _agent_framework(
         "agents in tools",
@@ -192,13 +283,49 @@ _AGENT_FRAMEWORK = [
             "Writer: Drive on.\nReviewer: It is short.\nFinal Slogan: Drive on, quietly.",
         ),
     ),
+    _agent_framework(
+        "approval",
+        Docstring("agent_framework._tools", "# the same function but with approval required to run"),
+        "agent-framework",
+        lambda module: lambda: module.Agent(client=module.client, name="helper", tools=[module.tool_example]),
+        Turn(
+            "Try a and 1.",
+            (Call("tool_example", {"arg1": "a", "arg2": 1}),),
+            'May I call tool_example({"arg1": "a", "arg2": 1})? (yes, no, or other arguments as JSON)',
+            ("helper: tool_example(arg1='a', arg2=1)",),
+        ),
+        Turn("yes", ("It is tried.",), "It is tried."),
+        before=_CLIENT,
+    ),
+    _agent_framework(
+        "teams, graphs",
+        Docstring("agent_framework_orchestrations._handoff", "builder.with_start_agent(triage)"),
+        "agent-framework",
+        lambda module: module.builder.build,
+        Turn(
+            "I want my money back.",
+            (Call("handoff_to_refund_agent", {}), "Which order is it?"),
+            "Which order is it?",
+            ("triage_agent: handoff_to_refund_agent()",),
+        ),
+        Turn("1001", ("It is refunded.",), "It is refunded."),
+        module="agent_framework_orchestrations",
+        repairs=(('instructions="..."', 'instructions="...", require_per_service_call_history_persistence=True'),),
+    ),
+    _agent_framework(
+        "teams, graphs",
+        Readme("agent-framework-orchestrations", 0),
+        "agent-framework",
+        lambda module: lambda: module.SequentialBuilder(participants=[module.agent1, module.agent2]).build(),
+        Turn("Write a slogan.", ("Drive on.", "Drive on, quietly."), "Drive on, quietly."),
+        before=_CLIENT + _AGENTS,
+        module="agent_framework_orchestrations",
+    ),
 ]
 
 
-def _agno(
-    feature: str, source: Source, *turns: Turn, model: tuple[tuple[str, str], ...] = (), unseen: int = 0
-) -> Example:
-    return Example("Agno", feature, "agno", source, "agno", "agent", turns, "", model, unseen=unseen)
+def _agno(feature: str, source: Source, *turns: Turn, **more: Any) -> Example:
+    return Example("Agno", feature, "agno", source, "agno", "agent", turns, **more)
 
 
 _AGNO = [
@@ -211,7 +338,7 @@ _AGNO = [
             "It is in code.py.",
             ("agent: search_knowledge_base(query='def main')",),
         ),
-        model=(("/path/to/code", "."),),
+        repairs=(("/path/to/code", "."),),
     ),
     _agno(
         "tools",
@@ -232,96 +359,71 @@ _AGNO = [
         ),
         unseen=1,
     ),
+    _agno(
+        "tools",
+        Docstring("agno.knowledge.protocol", "agent = Agent(knowledge=MyKnowledge())"),
+        Turn(
+            "What is a tide?",
+            (Call("search_knowledge_base", {"query": "tide"}), "The moon makes it."),
+            "The moon makes it.",
+            ("agent: search_knowledge_base(query='tide')",),
+        ),
+        before="from typing import List, Callable\nfrom agno.agent import Agent\n",
+        repairs=(("self._internal_search(query)", "[self.search_docs(query)]"),),
+    ),
 ]
 
+
+def _llama_index(feature: str, source: Source, *turns: Turn, module: str, prefix: str = "llama-index") -> Example:
+    framework = "LlamaIndex" if prefix else "LlamaIndex, a workflow of own steps"
+    return Example(framework, feature, module, source, prefix, "agent" if prefix else "", turns)
+
+
+_REPORT_OF_TIDES = {"title": "Tides", "content": [{"type": "text", "content": "The moon makes them."}]}
 _LLAMA_INDEX = [
-    Example(
-        "LlamaIndex",
+    _llama_index(
         "tools",
-        "llama_index.tools.code_interpreter",
         Readme("llama-index-tools-code-interpreter", 0),
-        "llama-index",
-        "agent",
-        (
-            Turn(
-                "Calculate the volume of a cube of 3 cm.",
-                (Call("code_interpreter", {"code": "print(3 ** 3)"}), "It has 27 cubic centimetres."),
-                "It has 27 cubic centimetres.",
-                ("Agent: code_interpreter(code='print(3 ** 3)')",),
-            ),
+        Turn(
+            "Calculate the volume of a cube of 3 cm.",
+            (Call("code_interpreter", {"code": "print(3 ** 3)"}), "It has 27 cubic centimetres."),
+            "It has 27 cubic centimetres.",
+            ("Agent: code_interpreter(code='print(3 ** 3)')",),
         ),
+        module="llama_index.tools.code_interpreter",
     ),
-    Example(
-        "LlamaIndex",
+    _llama_index(
         "tools",
-        "llama_index.tools.requests",
         Readme("llama-index-tools-requests", 0),
-        "llama-index",
-        "agent",
-        (
-            Turn(
-                "What is at example?",
-                (Call("get_request", {"url_template": "example", "path_params": {}}), "That is no URL."),
-                "That is no URL.",
-                ("Agent: get_request(url_template='example', path_params={})",),
-            ),
+        Turn(
+            "What is at example?",
+            (Call("get_request", {"url_template": "example", "path_params": {}}), "That is no URL."),
+            "That is no URL.",
+            ("Agent: get_request(url_template='example', path_params={})",),
         ),
+        module="llama_index.tools.requests",
     ),
-]
-_SMOLAGENTS = [
-    Example(
-        "smolagents",
+    _llama_index(
         "tools",
-        "smolagents",
-        Readme("smolagents", 0),
-        "smolagents",
-        lambda module: lambda: module.CodeAgent(tools=[module.WebSearchTool()], model=module.model),
-        (
-            Turn(
-                "How many seconds would it take for a leopard at full speed to run through Pont des Arts?",
-                ("<code>\nfinal_answer(round(155 / 16, 2))\n</code>",),
-                "9.69",
-            ),
+        Readme("llama-index-tools-artifact-editor", 0),
+        Turn(
+            "Write a report about tides.",
+            (Call("create_artifact", _REPORT_OF_TIDES), "It is written."),
+            "It is written.",
+            (f"Agent: create_artifact(title='Tides', content={_REPORT_OF_TIDES['content']})",),
         ),
-        "",
-        (("InferenceClientModel()", 'OpenAIModel("gpt-4o")'), ("InferenceClientModel", "OpenAIModel")),
+        module="llama_index.tools.artifact_editor",
     ),
-]
-
-
-def _adk(feature: str, number: int, *turns: Turn) -> Example:
-    source = Readme("google-adk", number)
-    return Example("Google ADK", feature, "google.adk", source, "adk", "root_agent", turns)
-
-
-_ADK = [
-    _adk("tools", 0, Turn("Hello", ("A warm welcome!",), "A warm welcome!")),
-    _adk("teams, graphs", 1, Turn("Go on", ("Pear", "A pear has fibre."), "A pear has fibre.")),
-]
-
-
-def _crewai(
-    feature: str, folder: str, path: str, target: Any, *turns: Turn, state: dict[str, Any] | None = None
-) -> Example:
-    source = Template("crewai_cli", f"templates/{folder}", path)
-    return Example("CrewAI", feature, "crewai_cli", source, "crewai", target, turns, state=state or {})
-
-
-_CREWAI = [
-    _crewai(
-        "teams, graphs",
-        "crew",
-        "crew.py",
-        lambda module: lambda: (module.LatestAi(), {"message": "topic", "inputs": {"current_year": "2026"}}),
-        Turn("AI LLMs", ("Ten points.", "A report of ten points."), "A report of ten points."),
-    ),
-    _crewai(
-        "teams, graphs",
-        "flow",
-        "main.py",
-        lambda module: lambda: (module.ContentFlow(), {"message": "topic"}),
-        Turn("Write.", ("An outline.", "A draft.", "A post."), ""),
-        state={"topic": "AI Agents", "final_post": "A post."},
+    _llama_index(
+        "in a function, by spans",
+        Readme("llama-index-workflows", 0),
+        Turn(
+            "Hello, world!",
+            (),
+            "Workflow result: Processed 1 times, data length: 13\nWorkflow result: Processed 2 times, data length: 26",
+        ),
+        module="workflows",
+        prefix="",
     ),
 ]
 
@@ -331,7 +433,4 @@ MORE_EXAMPLES = [
     *_AGENT_FRAMEWORK,
     *_AGNO,
     *_LLAMA_INDEX,
-    *_SMOLAGENTS,
-    *_ADK,
-    *_CREWAI,
 ]

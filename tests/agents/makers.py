@@ -36,8 +36,11 @@ _DIRECTIVE = re.compile(r"^( *)\.\. code-block:: python\n((?:\1 +[^\n]*\n|[ \t]*
 
 _PACKAGES = {
     "agent_framework": "agent-framework-core",
+    "agent_framework_orchestrations": "agent-framework-orchestrations",
     "agno": "agno",
+    "crewai": "crewai",
     "crewai_cli": "crewai-cli",
+    "google": "google-adk",
     "langchain": "langchain",
     "pydantic_ai": "pydantic-ai-slim",
 }
@@ -107,10 +110,54 @@ class Docstring:
 
     def read(self, _: Path) -> str:
         """Return the text of the only program that has the marker in it."""
-        source = inspect.getsource(importlib.import_module(self.module))
-        found = {block for block in _blocks(source) if self.marker in block}
-        assert len(found) == 1, f"{len(found)} programs of {self.module} have {self.marker!r}"
-        return found.pop()
+        return _find(inspect.getsource(importlib.import_module(self.module)), self.marker)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A program on a page that an installed package brings."""
+
+    package: str
+    path: str
+    marker: str
+
+    @property
+    def place(self) -> str:
+        """The place in the package."""
+        return self.path
+
+    def read(self, _: Path) -> str:
+        """Return the text of the only program that has the marker in it."""
+        return _find(Path(str(metadata.distribution(self.package).locate_file(self.path))).read_text(), self.marker)
+
+
+def _find(text: str, marker: str) -> str:
+    programs = {block for block in _blocks(text) if marker in block}
+    assert len(programs) == 1, f"{len(programs)} programs have {marker!r}"
+    return programs.pop()
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A name in a module that is installed. With arguments it is a command line, which runs as a program."""
+
+    package: str
+    module: str
+    name: str
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """The place in the package."""
+        return f"{self.module}:{self.name}"
+
+    def read(self, _: Path) -> str:
+        """Return a program that imports the name, and calls it if it is a command line."""
+        program = f"from {self.module} import {self.name}\n"
+        if self.arguments:
+            argv = [self.name, *self.arguments]
+            program += f"import os, sys\nsys.argv = list(map(os.path.expandvars, {argv}))\n{self.name}()\n"
+        return program
 
 
 def _blocks(text: str) -> list[str]:
@@ -154,7 +201,7 @@ def _filled(text: str) -> str:
     return text.replace("{{folder_name}}", _PROJECT).replace("{{crew_name}}", "LatestAi")
 
 
-Source = Archive | Readme | Docstring | Template
+Source = Archive | Readme | Docstring | Page | Installed | Template
 
 
 class By(NamedTuple):
@@ -183,9 +230,11 @@ class Example:
     """An example of a maker. `target` is a name in it, or makes the agent or the function from its module.
 
     A target without a prefix is the whole program: it runs in a function, what it prints is the reply, and its agents
-    are read from spans. `module` has to be installed. `before` defines what the page defines above the program, for
-    example `client`. `model` are names of models, each with one that the scripted model answers to.
-    `state` is expected at the end. `unseen` requests are made by a tool itself, and not by an agent.
+    are read from spans. If `shown` is a pattern, the reply is its first group in what the program prints. `module` has
+    to be installed. `before` defines what the page defines above the program, for example `client`. `model` are names
+    of models, each with one that the scripted model answers to. `repairs` are other texts that do not work on this
+    machine, or no longer with the package, each with one that does. `state` is expected at the end. Nobody tells the
+    tokens of `unseen` requests, and they are recorded as model calls without tokens.
     """
 
     framework: str
@@ -197,8 +246,10 @@ class Example:
     turns: tuple[Turn, ...]
     before: str = ""
     model: tuple[tuple[str, str], ...] = ()
+    repairs: tuple[tuple[str, str], ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
     unseen: int = 0
+    shown: str = ""
 
     @property
     def id(self) -> str:
@@ -226,7 +277,8 @@ class Script:
         own = [move for move in self._left if isinstance(move, By) and move.prompt in request.text]
         move = next(iter(own or [move for move in self._left if not isinstance(move, By)]), "Nothing more.")
         self.played += 1
-        self._left = [other for other in self._left if other is not move]
+        if move in self._left:
+            self._left.remove(move)
         piece = move.piece if isinstance(move, By) else move
         return answer(request, *(piece if type(piece) is tuple else (piece,)))
 
@@ -235,10 +287,12 @@ class Script:
 def opened(example: Example, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Script]]:
     """The target of an example, and its model. Environment variables lead every client to the model."""
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "argv", list(sys.argv))
     monkeypatch.setattr(pytest.mark, "_config", None)  # tests of a maker have marks of their own
     code = example.before + example.source.read(folder)
-    for name, scripted in example.model:
-        code = code.replace(name, scripted)
+    assert all(text in code for text, _ in example.repairs)
+    for text, replacement in (*example.model, *example.repairs):
+        code = code.replace(text, replacement)
     script = Script(example)
     script.begin()
     with Loopback(script, keeps_open=False) as server:
@@ -258,7 +312,8 @@ def opened(example: Example, folder: Path, monkeypatch: pytest.MonkeyPatch) -> I
                 setattr(module, name, example.target(module))
             target: Any = f"{example.prefix}:{module.__name__}:{name}"
         else:
-            target = _program(code, module)
+            monkeypatch.setitem(sys.modules, "__main__", module)
+            target = _program(code, module, example.shown)
         script.begin()
         yield target, script
 
@@ -268,20 +323,25 @@ def run_code(code: str, module: ModuleType) -> None:
     tree = ast.parse(code)
     kept = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     tree.body = [one for one in tree.body if isinstance(one, kept) or not any(map(_awaits, ast.walk(one)))]
-    exec(compile(tree, str(module.__file__), "exec"), module.__dict__)  # noqa: S102  (it is what the test tests)
+    exec(compile(tree, str(module.__file__), "exec", dont_inherit=True), module.__dict__)  # noqa: S102  (it is what the test tests)
 
 
 def _awaits(node: ast.AST) -> bool:
     return isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith)
 
 
-def _program(code: str, module: ModuleType) -> Callable[[str], str]:
+def _program(code: str, module: ModuleType, shown: str) -> Callable[[str], str]:
     def run(query: str) -> str:  # noqa: ARG001  (the program asks its own question)
         printed = io.StringIO()
         module.__dict__["__name__"] = "__main__"
         with contextlib.redirect_stdout(printed):
             run_code(code, module)
-        return printed.getvalue().strip()
+        text = printed.getvalue().strip()
+        if not shown:
+            return text
+        match = re.search(shown, text)
+        assert match is not None, text
+        return match[1]
 
     return run
 
@@ -305,8 +365,9 @@ def _variables(url: str) -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS": "1",
         "CREWAI_TRACING_ENABLED": "false",
         "CREWAI_DISABLE_TELEMETRY": "true",
+        "COLUMNS": "1000",
         "HOME": str(Path.cwd()),
     }
 
 
-__all__ = ["Archive", "By", "Call", "Docstring", "Example", "Readme", "Source", "Turn", "opened"]
+__all__ = ["Archive", "By", "Call", "Docstring", "Example", "Installed", "Page", "Readme", "Source", "Turn", "opened"]

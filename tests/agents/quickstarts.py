@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from maker_examples import EXAMPLES
+from makers import Example
 
 _FLOW = "test_flow.py:test_what_is_recorded_can_be_held_against_every_criterion"
 _SPANS = "test_framework_spans.py:test_agents_that_a_function_runs_are_recorded"
@@ -138,6 +139,41 @@ ABSENT = {
 """The features that a framework does not have."""
 
 
+SHAPES = {
+    "a single agent": ("tools", "in a function, by spans"),
+    "several agents": ("agents in tools", "teams, graphs"),
+    "approval or a structured answer": ("approval", "structured answer"),
+}
+"""What the makers' own files show of each framework, with the features that show it."""
+
+UNPUBLISHED = {
+    "Agno": (
+        ("several agents", "approval or a structured answer"),
+        (
+            "The package has examples of single agents only. The others are in the repository and the documentation, "
+            "and the command line of Agno clones projects that need Docker."
+        ),
+    ),
+    "LlamaIndex": (
+        ("several agents", "approval or a structured answer"),
+        (
+            "These examples are notebooks of the documentation, and in no package. The packs with workflows of "
+            "several models are deprecated."
+        ),
+    ),
+    "LlamaIndex, a workflow of own steps": (("several agents",), "They count with LlamaIndex."),
+    "smolagents": (
+        ("approval or a structured answer",),
+        "The source distribution has no folder of examples.",
+    ),
+    "Google ADK": (
+        ("approval or a structured answer",),
+        "The samples are in the repository, and in no package.",
+    ),
+}
+"""The shapes that a maker shows in no package that runs without further services, with the reason for the page."""
+
+
 def _cell(framework: str, feature: str) -> str:
     test = QUICKSTARTS[framework].get(feature)
     if test is None:
@@ -159,12 +195,19 @@ def write_sources() -> str:
     for framework, tests in QUICKSTARTS.items():
         examples = [example for example in EXAMPLES if example.framework == framework]
         shown = {example.feature for example in examples}
-        sources = [
-            f"{example.feature}: {_version(example.source.package)} `{example.source.place}`" for example in examples
-        ]
         rest = [feature for feature in FEATURES if feature in tests and feature not in shown]
-        rows.append(f"| {framework} | {'<br>'.join(sources) or '–'} | {', '.join(rest) or '–'} |")
+        reason = UNPUBLISHED.get(framework, ((), ""))[1]
+        own = ". ".join(filter(None, (", ".join(rest) or "–", reason)))
+        rows.append(f"| {framework} | {'<br>'.join(map(_source, examples))} | {own} |")
     return "\n".join(rows)
+
+
+def _source(example: Example) -> str:
+    """Return the place of an example, with what was replaced besides the model."""
+    place = f"{example.feature}: {_version(example.source.package)} `{example.source.place}`"
+    added = ["the names that it uses are added"] if example.before else []
+    changed = [f"`{text}` became `{repair}`" if repair else f"without `{text}`" for text, repair in example.repairs]
+    return f"{place} ({', '.join((*added, *changed))})" if added or changed else place
 
 
 def _version(package: str) -> str:

@@ -32,6 +32,13 @@ class Model:
         return {"name": "kim", "at": Point(1)}
 
 
+class Answer:
+    """A model of pydantic with a field that is null."""
+
+    def model_dump(self, *, exclude_none: bool, **_: Any) -> dict[str, Any]:
+        return {"plan": "rest"} if exclude_none else {"plan": "rest", "doctor": None}
+
+
 class Hostile:
     def __repr__(self) -> str:
         raise ValueError("no")
@@ -60,6 +67,12 @@ def test_a_kind_of_text_becomes_a_text() -> None:
     """Frameworks have subclasses of `str`, which no encoder of JSON knows."""
     assert type(plain(Text("a"))) is str
     assert type(as_text(Text("a"))) is str
+
+
+def test_a_structured_answer_keeps_what_is_null() -> None:
+    """The user's program gets the field too. Results of tools leave it out, because the types of SDKs have many."""
+    assert as_text([Answer()]) == '[{"plan":"rest","doctor":null}]'
+    assert plain([Answer()]) == [{"plan": "rest"}]
 
 
 def test_a_circle_ends() -> None:

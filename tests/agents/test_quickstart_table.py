@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from maker_examples import EXAMPLES
-from quickstarts import FEATURES, QUICKSTARTS, write_sources, write_table
+from quickstarts import FEATURES, QUICKSTARTS, SHAPES, UNPUBLISHED, write_sources, write_table
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -46,6 +47,25 @@ def test_every_example_shows_a_feature_of_the_table() -> None:
     """A feature that the makers show and the table says is absent would be a contradiction."""
     for example in EXAMPLES:
         assert example.feature in QUICKSTARTS[example.framework]
+
+
+@pytest.mark.parametrize("framework", QUICKSTARTS)
+def test_the_makers_show_each_shape_or_the_page_says_why_not(framework: str) -> None:
+    """A single agent, several agents, and approval or a structured answer, if the framework has the features."""
+    shown = {example.feature for example in EXAMPLES if example.framework == framework}
+    absent = {
+        shape
+        for shape, features in SHAPES.items()
+        if not shown.intersection(features) and any(feature in QUICKSTARTS[framework] for feature in features)
+    }
+    assert absent == set(UNPUBLISHED.get(framework, ((), ""))[0])
+
+
+def test_every_framework_has_three_examples_of_its_maker() -> None:
+    """The workflows of LlamaIndex count with LlamaIndex."""
+    counts = Counter(example.framework.partition(",")[0] for example in EXAMPLES)
+    assert counts.keys() == {framework.partition(",")[0] for framework in QUICKSTARTS}
+    assert min(counts.values()) >= 3, counts
 
 
 @pytest.mark.parametrize("framework", QUICKSTARTS)

@@ -227,6 +227,12 @@ def test_cases_are_counted_by_verdict() -> None:
     assert found.cases == {"passed": 2, "failed": 1}
 
 
+def test_tokens_of_the_agent_are_at_least_those_that_are_known() -> None:
+    """A report says "at least" if a model call of the agent has no tokens."""
+    usage = {"input_tokens": 10, "output_tokens": 5, "inference_calls": 2, "unreported_calls": 1}
+    assert aggregate([CaseResult("a", 0, (), usage=usage)]).spending.agent == ModelUsage(2, 10, 5, None, 1)
+
+
 def test_what_each_side_took_is_counted_apart() -> None:
     """Tokens add up over the attempts; the price of one call that is not known leaves the whole price unknown."""
     usage = {"input_tokens": 10, "output_tokens": 5, "inference_calls": 2}

@@ -9,6 +9,7 @@ from builders import load
 from fairtrial.formats.conversation.span_conversations import collect_recordings
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
+from fairtrial.records.trace import ToolResult, Usage
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 TOOL = {"openinference.span.kind": "TOOL", "tool.parameters": "{'query': 'Tourism'}"}
@@ -68,6 +69,34 @@ def test_a_span_for_each_event_is_no_call() -> None:
     assert (invocation.query, invocation.tool_calls) == ("Where to?", ())
     assert "BeeAI wrote a span for each event" in recording.trace.incomplete
     assert "openinference-instrumentation-beeai" in warning
+
+
+def test_functions_that_the_sdk_of_google_calls_are_calls() -> None:
+    """One span holds both requests of `generate_content`, with the tokens of the last. Its answer repeats the first."""
+    question = {"parts": [{"text": "What is the weather?"}]}
+    call = {"parts": [{"function_call": {"name": "get_weather", "args": {"city": "Kyoto"}}}], "role": "model"}
+    result = {"parts": [{"function_response": {"name": "get_weather", "response": {"sky": "blue"}}}], "role": "user"}
+    attributes = {
+        "openinference.span.kind": "LLM",
+        "llm.model_name": "gemini",
+        "input.value": json.dumps({"contents": [{**question, "role": "user"}]}),
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": "What is the weather?",
+        "output.value": json.dumps({"automatic_function_calling_history": [question, call, result]}),
+        "llm.output_messages.0.message.role": "model",
+        "llm.output_messages.0.message.content": "The sky is blue.",
+        "llm.token_count.prompt": 20,
+        "llm.token_count.completion": 5,
+    }
+    observations = [observation(1, "GenerateContent", attributes)]
+    loaded = load(json.dumps({"trace": {"id": TRACE}, "observations": observations}), "trace.json")
+    (recording,) = collect_recordings(loaded.spans, Diagnostics("trace.json"))
+    (invocation,) = recording.trace.invocations
+    assert [(one.name, one.args) for one in invocation.tool_calls] == [("get_weather", {"city": "Kyoto"})]
+    (step,) = (step for step in invocation.steps or () if isinstance(step, ToolResult))
+    assert (step.response, invocation.reply) == ({"sky": "blue"}, "The sky is blue.")
+    assert invocation.usages == (Usage(model="gemini"), Usage(20, 5, model="gemini"))
+    assert recording.trace.incomplete == ""
 
 
 def test_the_repr_of_an_answer_is_not_the_answer() -> None:

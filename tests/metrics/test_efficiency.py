@@ -39,6 +39,14 @@ def test_tokens_are_in_and_out() -> None:
     assert TokenUsage()(happened, case()).value == 20
 
 
+def test_a_model_call_without_tokens_leaves_no_sum() -> None:
+    """A sum without it would be too low, for example if a tool asked a model itself."""
+    known, unknown = (replace(turn(reply="a"), usages=usages) for usages in ((Usage(5, 2),), (Usage(5, 2), Usage())))
+    found = TokenUsage()(trace(known, unknown), case())
+    assert (found.value, values(found)) == (7, [7, None])
+    assert found.parts[1].reason == "1 of 2 model calls have no tokens"
+
+
 def test_the_cost_is_that_of_each_model_call() -> None:
     """GPT-4o takes 2.50 dollars for a million input tokens, 1.25 for cached ones, and 10 for output tokens."""
     one, other = Usage(1_000_000, 100_000, model="gpt-4o"), Usage(200_000, 0, None, 100_000, model="openai/gpt-4o")

@@ -181,7 +181,8 @@ class LangGraphSession(FrameworkSession):
                 raise watch.refusal from error
             raise
         is_stopped = bool(self._interrupts)
-        for item in (*watch.take_usages(), *self._steps.take((), watch, is_end=True, is_stopped=is_stopped)):
+        usages = watch.take_usages(is_end=True)
+        for item in (*usages, *self._steps.take((), watch, is_end=True, is_stopped=is_stopped)):
             yield item
         if watch.refusal is not None:
             raise watch.refusal

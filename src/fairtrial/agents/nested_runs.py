@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, TypeVar
 
+from fairtrial.agents.model_requests import watch_requests
 from fairtrial.agents.plain import as_text
 from fairtrial.agents.routing import refusal
 from fairtrial.protocols import Environment, Item
@@ -28,6 +29,7 @@ from fairtrial.records.trace import (
 
 _OBSERVED = "_fairtrial_original"
 _CURRENT: ContextVar[ToolAtWork | None] = ContextVar("_CURRENT", default=None)
+_REQUESTS: ContextVar[list[bool] | None] = ContextVar("_REQUESTS", default=None)
 _STAGE: ContextVar[tuple[str, Any] | None] = ContextVar("_STAGE", default=None)
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -38,7 +40,8 @@ class ToolAtWork:
 
     `agents` are the agents of the conversation. `unrecorded` says why the work of an agent inside is not recorded.
     `has_failed` says that the tool raised an exception, which its framework made a text. `observers` are those of the
-    agents inside. `outer` is the tool in which this tool works.
+    agents inside. `outer` is the tool in which this tool works. `answered_requests` has an element for each request
+    to a model that was answered here.
     """
 
     call: ToolCall
@@ -49,18 +52,28 @@ class ToolAtWork:
     has_failed: bool = False
     outer: ToolAtWork | None = None
     observers: dict[int, Any] = field(default_factory=dict)
+    answered_requests: list[bool] = field(default_factory=list)
 
     @property
     def inner(self) -> Trace | None:
-        """The work inside the tool as a conversation of one turn, or None if no agent worked there."""
-        if not self.items and not self.unrecorded:
+        """The work inside the tool as a conversation of one turn, or None if no agent and no model worked there."""
+        items = [*self.items, *self._untold_usages]
+        if not items and not self.unrecorded:
             return None
-        return inner_trace(self.call, self.items, self.unrecorded)
+        return inner_trace(self.call, items, self.unrecorded)
 
     @property
     def usages(self) -> list[Usage]:
-        """The tokens of the agents inside."""
+        """The tokens of the agents inside, and of the requests that no agent reported, which are not known."""
+        return [*self._told_usages, *self._untold_usages]
+
+    @property
+    def _told_usages(self) -> list[Usage]:
         return [item for item in self.items if isinstance(item, Usage)]
+
+    @property
+    def _untold_usages(self) -> list[Usage]:
+        return [Usage()] * (len(self.answered_requests) - len(self._told_usages))
 
     def give_up(self, name: str) -> None:
         """Note that an agent works inside that cannot be observed. Raises SimulatedToolError if it is simulated.
@@ -92,6 +105,7 @@ def tool_at_work(
     call: ToolCall, environment: Environment | None, agents: dict[str, AgentDetails]
 ) -> Iterator[ToolAtWork]:
     """Let agents that run in the block belong to a tool."""
+    watch_requests(_note_request)
     tool = ToolAtWork(call, environment, agents)
     token = _CURRENT.set(tool)
     try:
@@ -102,8 +116,23 @@ def tool_at_work(
 
 def begin_tool(tool: ToolAtWork) -> None:
     """Let agents that run in this task from now on belong to a tool."""
+    watch_requests(_note_request)
     tool.outer = _CURRENT.get()
     _CURRENT.set(tool)
+
+
+def collect_requests(requests: list[bool]) -> None:
+    """Let a list get an element for each request to a model that is answered in this task from now on."""
+    watch_requests(_note_request)
+    _REQUESTS.set(requests)
+
+
+def _note_request() -> None:
+    tool, requests = _CURRENT.get(), _REQUESTS.get()
+    if tool is not None:
+        tool.answered_requests.append(True)
+    if requests is not None:
+        requests.append(True)
 
 
 def end_tool() -> ToolAtWork | None:

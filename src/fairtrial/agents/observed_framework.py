@@ -11,13 +11,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.factories import AgentSource, factory_source, one_conversation
+from fairtrial.agents.nested_runs import collect_requests
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import plain
 from fairtrial.errors import UsageError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Part, ToolCall
+from fairtrial.records.trace import About, AgentDetails, Approval, Part, ToolCall, Usage
 from fairtrial.system.importing import import_extra, import_object
 
 
@@ -159,6 +160,7 @@ class ObservedSession(FrameworkSession):
     def __init__(self, opening: Opening, name: str) -> None:
         super().__init__(opening, name)
         self._observer = Observer(opening.environment)
+        self._requests: list[bool] = []
 
     @property
     def about(self) -> About:
@@ -188,11 +190,19 @@ class ObservedSession(FrameworkSession):
         return self._items(lambda: self._go_on(decisions))
 
     def _items(self, run: Callable[[], Awaitable[Iterable[Item]]]) -> AsyncGenerator[Item, None]:
-        """Yield the items of a run. A framework may wrap the exception of a model, whose own class tells an outage."""
+        """Yield the items of a run. A framework may wrap the exception of a model, whose own class tells an outage.
+
+        Requests that nothing has reported, for example of a model that plans, become calls of unknown tokens.
+        """
 
         async def unwrapped() -> Iterable[Item]:
+            # A framework may go on in a thread of an earlier message, whose requests count now.
+            collect_requests(self._requests)
+            untold = self._observer.usage_count - len(self._requests)
             try:
-                return await run()
+                items = list(await run())
+                untold += len(self._requests) - self._observer.usage_count
+                return [*[Usage()] * (untold - sum(isinstance(item, Usage) for item in items)), *items]
             except Exception as error:
                 own = self._observer.error
                 if own is None or own is error:

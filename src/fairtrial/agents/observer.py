@@ -25,8 +25,8 @@ class Observer:
     """Reports the items of one conversation. Wrappers around models and tools call it.
 
     `has_reply` says that the latest step is a message, and `latest_message` is the latest message. `error` is the
-    latest exception of a model, which a framework may hide. The observer of an agent inside a `tool` reports to this
-    tool.
+    latest exception of a model, which a framework may hide. `usage_count` is the number of model calls that were
+    reported, with those of agents inside tools. The observer of an agent inside a `tool` reports to this tool.
     """
 
     def __init__(self, environment: Environment | None, tool: ToolAtWork | None = None) -> None:
@@ -34,6 +34,7 @@ class Observer:
         self.has_reply = False
         self.latest_message: Message | None = None
         self.error: Exception | None = None
+        self.usage_count = 0
         self.agents: dict[str, AgentDetails] = {} if tool is None else tool.agents
         self._times = Stopwatch()
         self._report: Callable[[Any], None] = (lambda _: None) if tool is None else tool.items.append
@@ -68,8 +69,10 @@ class Observer:
             elif isinstance(item, ToolCall):
                 self.has_reply = False
                 self._open_calls[item.id] = item
-            elif isinstance(item, Usage) and item.first_token is None:
-                item = replace(item, first_token=self._times.take_first_token())  # noqa: PLW2901
+            elif isinstance(item, Usage):
+                self.usage_count += 1
+                if item.first_token is None:
+                    item = replace(item, first_token=self._times.take_first_token())  # noqa: PLW2901
             self._report(item)
 
     def note_result(self, call_id: str, response: Json, *, is_error: bool = False, inner: Trace | None = None) -> None:
@@ -80,6 +83,7 @@ class Observer:
         """
         call = self._open_calls.pop(call_id, None)
         if call is not None:
+            self.usage_count += sum(len(one.all_usages or ()) for one in inner.invocations) if inner else 0
             self._times.end("tool", call_id)
             self._report(ToolResult(call.name, response, call_id, call.author, is_error=is_error, inner=inner))
 

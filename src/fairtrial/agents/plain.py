@@ -16,11 +16,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_BITS = 4096
 
 
-def plain(value: Any, depth: int = 0) -> Json:
+def plain(value: Any, depth: int = 0, *, keeps_null: bool = False) -> Json:
     """Return a value as JSON. Records and models become objects, other values that JSON lacks become text.
 
-    Numbers that JSON lacks (NaN, infinity) become null. Half a surrogate pair becomes U+FFFD. A value at a depth of
-    more than 100 becomes its `repr`. Never raises.
+    The fields of a model of pydantic that are null are left out, if `keeps_null` is not set. Numbers that JSON lacks
+    (NaN, infinity) become null. Half a surrogate pair becomes U+FFFD. A value at a depth of more than 100 becomes its
+    `repr`. Never raises.
     """
     if value is None or type(value) is bool or (type(value) is int and value.bit_length() <= _MOST_BITS):
         return value
@@ -28,12 +29,12 @@ def plain(value: Any, depth: int = 0) -> Json:
         return _text(value)
     if isinstance(value, float):
         return float(value) if isfinite(value) else None
-    return _describe_value(value) if depth >= _DEEPEST else _container(value, depth)
+    return _describe_value(value) if depth >= _DEEPEST else _container(value, depth, keeps_null)
 
 
 def as_text(value: Any) -> str:
-    """Return a text as it is, and any other value as the text of its JSON."""
-    return str.__str__(value) if isinstance(value, str) else msgspec.json.encode(plain(value)).decode()
+    """Return a text as it is, and any other value as the text of its JSON, with the fields of a model that are null."""
+    return str.__str__(value) if isinstance(value, str) else msgspec.json.encode(plain(value, keeps_null=True)).decode()
 
 
 def as_response(value: Any) -> Json:
@@ -42,12 +43,12 @@ def as_response(value: Any) -> Json:
     return read_response(answer) if isinstance(answer, str) else answer
 
 
-def _container(value: Any, depth: int) -> Json:
+def _container(value: Any, depth: int, keeps_null: bool) -> Json:
     if isinstance(value, dict):
-        return {_text(str(key)): plain(inner, depth + 1) for key, inner in value.items()}
+        return {_text(str(key)): plain(inner, depth + 1, keeps_null=keeps_null) for key, inner in value.items()}
     if type(value) in (list, tuple, set, frozenset):
-        return [plain(inner, depth + 1) for inner in value]
-    return _record(value, depth)
+        return [plain(inner, depth + 1, keeps_null=keeps_null) for inner in value]
+    return _record(value, depth, keeps_null)
 
 
 def _text(value: str) -> str:
@@ -55,11 +56,11 @@ def _text(value: str) -> str:
     return _SURROGATE.sub("\ufffd", str.__str__(value))
 
 
-def _record(value: Any, depth: int) -> Json:
+def _record(value: Any, depth: int, keeps_null: bool) -> Json:
     dump = getattr(value, "model_dump", None)  # pydantic's models, without importing pydantic
     try:
         if callable(dump) and not isinstance(value, type):
-            return plain(dump(mode="json", exclude_none=True), depth + 1)
+            return plain(dump(mode="json", exclude_none=not keeps_null), depth + 1)
         return plain(msgspec.to_builtins(value), depth + 1)
     except Exception:  # noqa: BLE001  (the methods of a foreign object may raise anything)
         return _describe_value(value)

@@ -290,7 +290,8 @@ def _counts(*counts: tuple[int, str]) -> list[str]:
 
 
 def _agent_usage(usage: Mapping[str, int]) -> ModelUsage:
-    return ModelUsage(usage["inference_calls"], usage["input_tokens"], usage["output_tokens"], None)
+    counts = (usage["inference_calls"], usage["input_tokens"], usage["output_tokens"])
+    return ModelUsage(*counts, None, usage.get("unreported_calls", 0))
 
 
 def _sum(left: ModelUsage | None, right: ModelUsage | None) -> ModelUsage | None:

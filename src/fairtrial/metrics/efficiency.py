@@ -34,11 +34,14 @@ class InferenceCallCount:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """`token_usage_v1`: input and output tokens per invocation."""
+    """`token_usage_v1`: input and output tokens per invocation.
+
+    A model call without tokens leaves its invocation unscored: a sum without it would be too low.
+    """
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
-        """Add up the tokens of each invocation, and take the mean over invocations with recorded tokens."""
-        return _unless_missing(missing_calls(trace.incomplete, trace.invocations), _mean(trace, _tokens))
+        """Add up the tokens of each invocation, and take the mean over invocations whose calls all have tokens."""
+        return _unless_missing(missing_calls(trace.incomplete, trace.invocations), score_each(trace, _tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +124,14 @@ def _model_calls(invocation: Invocation) -> int | None:
     return None if invocation.usages is None or usages is None else len(usages)
 
 
-def _tokens(invocation: Invocation) -> int | None:
-    totals = [usage.total_tokens for usage in invocation.all_usages or () if usage.total_tokens is not None]
-    return sum(totals) if totals else None
+def _tokens(invocation: Invocation, key: PartKey) -> Score:
+    usages = invocation.all_usages or ()
+    totals = [usage.total_tokens for usage in usages if usage.total_tokens is not None]
+    if not totals:
+        return _not_recorded(key)
+    if len(totals) < len(usages):
+        return Score(None, f"{len(usages) - len(totals)} of {len(usages)} model calls have no tokens", key=key)
+    return Score(float(sum(totals)), key=key)
 
 
 def _seconds(invocation: Invocation) -> float | None:

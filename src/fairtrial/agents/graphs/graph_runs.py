@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.graphs.described_models import ENVIRONMENT
 from fairtrial.agents.graphs.tool_nodes import declaration, is_let_through, response_in
+from fairtrial.agents.nested_runs import collect_requests
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import check_untouched
 from fairtrial.agents.stopwatch import Stopwatch
@@ -84,13 +85,20 @@ class GraphWatch:
         self.has_structured_reply = False
         self.refusal: Exception | None = None
         self.environment = environment
+        self._usage_count = 0
+        self._requests: list[bool] = []
+        collect_requests(self._requests)
         self._places: dict[str, _Place] = {}
         self._runs: list[Run] = []
         self._usages: list[Usage] = []
 
-    def take_usages(self) -> list[Usage]:
-        """Return the tokens of the model calls outside of tools since the last time, and forget them."""
-        usages, self._usages = self._usages, []
+    def take_usages(self, *, is_end: bool = False) -> list[Usage]:
+        """Return the tokens of the model calls outside of tools since the last time, and forget them.
+
+        At the end, requests that no model of LangChain reported are calls of unknown tokens.
+        """
+        untold = [Usage()] * (len(self._requests) - self._usage_count) if is_end else []
+        usages, self._usages = [*self._usages, *untold], []
         return usages
 
     def take_runs(self, *, is_end: bool = False) -> list[Run]:
@@ -148,6 +156,7 @@ class GraphWatch:
         place = self._places.get(run)
         tool = _tool_around(place)
         for generations in response.generations:
+            self._usage_count += 1
             message = getattr(generations[0], "message", None) if generations else None
             (self._usages if tool is None else tool.usages).append(replace(_usage(message), first_token=first_token))
             if message is not None and place is not None:

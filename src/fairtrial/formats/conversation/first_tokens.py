@@ -62,11 +62,12 @@ def seconds_to_first_token(span: Span) -> float | None:
     return (min(moments) - span.start) / _NANOSECONDS if moments and span.start else None
 
 
-def read_usage(node: Node) -> Usage:
-    """Return the tokens of a model call, with the time to its first token if the span says it."""
+def read_usages(node: Node) -> list[Usage]:
+    """Return the tokens of the model calls in a span, with the time to the first token if the span says it."""
     usage = node.facts.usage or Usage(model=node.facts.model)
     seconds = seconds_to_first_token(node.span)
-    return usage if seconds is None else replace(usage, first_token=seconds)
+    untold = [Usage(model=node.facts.model)] * node.facts.untold_requests
+    return [*untold, usage if seconds is None else replace(usage, first_token=seconds)]
 
 
 def _is_within(seconds: float, span: Span) -> bool:

@@ -10,7 +10,7 @@ from fairtrial.formats.conversation.call_slots import read_history, slot_of_span
 from fairtrial.formats.conversation.cross_check import check_repeated, check_tool, check_unasked
 from fairtrial.formats.conversation.draft import Draft
 from fairtrial.formats.conversation.failures import find_cause, read_failure
-from fairtrial.formats.conversation.first_tokens import read_usage
+from fairtrial.formats.conversation.first_tokens import read_usages
 from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.conversation.user_turns import Turn, Turns, read_turns
 from fairtrial.formats.dialects.facts import find_reason
@@ -87,7 +87,7 @@ class Walk:
     def _take_usage(self, draft: Draft, node: Node) -> None:
         draft.nodes.append(node)
         if node.facts.kind == "model":
-            draft.usages.append(read_usage(node))
+            draft.usages += read_usages(node)
 
     def _is_of_next_trace(self, node: Node) -> bool:
         draft = self.drafts[-1]

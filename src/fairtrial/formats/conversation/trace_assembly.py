@@ -12,7 +12,7 @@ from fairtrial.formats.conversation.cross_check import count_answer_tokens, find
 from fairtrial.formats.conversation.doubled_calls import find_homes, merge_calls
 from fairtrial.formats.conversation.draft import Draft
 from fairtrial.formats.conversation.failures import cause_of_break
-from fairtrial.formats.conversation.first_tokens import read_usage
+from fairtrial.formats.conversation.first_tokens import read_usages
 from fairtrial.formats.conversation.invocations import Walk, find_agent, invocation_name, withheld_user
 from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.conversation.timing import measure_durations, spans_of_drafts
@@ -182,7 +182,7 @@ def _read_silent(walk: Walk, nodes: Sequence[Node]) -> bool:
         else:
             draft.nodes.append(node)
         if node.facts.kind == "model":
-            draft.usages.append(read_usage(node))
+            draft.usages += read_usages(node)
     return turns_unknown
 
 

@@ -32,6 +32,7 @@ class Facts(Record, frozen=True):
     limit cut off. `finish_reason` is why the model stopped. `failure` is the message of a failure that the status of
     the span does not state. `invocation_fields` are fields of the invocation that the producer knows exactly, in the
     spelling of our recordings. `unread` is the reason for which calls and texts of the span may be missing.
+    `untold_requests` is the number of further calls of the model in the span, of which it does not tell the tokens.
     """
 
     kind: Kind = "other"
@@ -59,6 +60,7 @@ class Facts(Record, frozen=True):
     output_beginning: str = ""
     invocation_fields: dict[str, Any] | None = None
     unread: str = ""
+    untold_requests: int = 0
 
 
 NOTHING = Facts()
@@ -118,6 +120,7 @@ def combined(first: Facts, second: Facts) -> Facts:
         first.output_beginning or second.output_beginning,
         second.invocation_fields if first.invocation_fields is None else first.invocation_fields,
         first.unread or second.unread,
+        first.untold_requests or second.untold_requests,
     )
 
 

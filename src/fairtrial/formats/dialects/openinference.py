@@ -8,9 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import object_at
+from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.chats.smolagents_turns import ANSWER, answer_text
 from fairtrial.formats.dialects.attributes import (
     build_tree,
+    entries_by,
     extract_text,
     note_unread,
     output_steps,
@@ -53,6 +55,9 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
     entries = collect_messages(span, "llm.input_messages", reading)
     answers = collect_messages(span, "llm.output_messages", reading)
     steps = None if answers is None else output_steps(answers)
+    own_calls, untold_requests = _read_own_calls(span, entries or (), reading)
+    if own_calls:
+        steps = (*own_calls, *(steps or ()))
     name = extract_text(span, "agent.name", "graph.node.id")
     if kind == "agent":
         return _agent(span, name, entries, steps)
@@ -74,7 +79,23 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
         model=model,
         finish_reason=extract_text(span, "llm.finish_reason"),
         switch=_SWITCH,
+        untold_requests=untold_requests,
     )
+
+
+def _read_own_calls(span: Span, entries: tuple[Entry, ...], reading: Diagnostics) -> tuple[tuple[Step, ...], int]:
+    """Return the calls that the Google Gen AI SDK made itself, with their results, and how often it asked before.
+
+    The span of `generate_content` with functions is that of the last request. Its answer repeats the conversation.
+    """
+    answer, request = read_data(span, "output.value"), read_data(span, "input.value")
+    history = answer.get("automatic_function_calling_history") if isinstance(answer, dict) else None
+    if not isinstance(history, list):
+        return (), 0
+    contents = request.get("contents") if isinstance(request, dict) else None
+    added = history[len(contents if isinstance(contents, list) else entries) :]
+    steps = output_steps(entries_by(GEMINI.entries, added, reading))
+    return steps, sum(isinstance(content, dict) and content.get("role") == "model" for content in added)
 
 
 def _agent(span: Span, name: str, entries: tuple[Entry, ...] | None, steps: tuple[Step, ...] | None) -> Facts:

@@ -1,0 +1,165 @@
+"""A request that a tool makes to a model itself is a model call, although no agent reports it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import importlib.util
+from typing import Any
+
+import pytest
+import shop
+from kinds import every, reached
+
+import fairtrial
+from fairtrial.agents.nested_runs import ToolAtWork, tool_at_work
+from fairtrial.records.trace import Invocation, ToolCall, Usage
+from loopback import Action, Loopback, Request, Say, Status
+from wires import Call, Piece, answer
+
+http: Any = importlib.import_module("httpx2" if importlib.util.find_spec("httpx2") else "httpx")
+ASK = {"model": "m", "messages": [{"role": "user", "content": "Is it safe?"}]}
+MODELS = {
+    "v1/chat/completions": ASK,
+    "v1/responses": ASK,
+    "v1/messages": ASK,
+    "v1beta/models/gemini:generateContent": {"contents": []},
+    "model/nova/converse": {"messages": []},
+}
+OTHERS = ["v1/models", "chat/completions/7", "surveys/7/answers"]
+
+
+def reply(_: Request) -> Say:
+    """Answer any request."""
+    return Say(raw=b"{}")
+
+
+def usages(tool: ToolAtWork) -> tuple[Usage, ...] | None:
+    """The model calls that the result of the tool holds."""
+    return tool.inner.invocations[0].usages if tool.inner else ()
+
+
+@pytest.mark.parametrize("path", MODELS)
+def test_a_request_to_a_model_is_a_call_of_unknown_tokens(path: str) -> None:
+    """The price and the tokens of the turn would be too low without it."""
+    with Loopback(reply, keeps_open=False) as server, tool_at_work(ToolCall("ask", {}), None, {}) as tool:
+        http.post(f"{server.url}/{path}", json=MODELS[path])
+    assert usages(tool) == (Usage(),)
+    assert tool.inner is not None
+    assert tool.inner.incomplete == ""
+
+
+@pytest.mark.parametrize("path", OTHERS)
+def test_another_request_is_no_call(path: str) -> None:
+    """Most tools ask services that are no models."""
+    with Loopback(reply, keeps_open=False) as server, tool_at_work(ToolCall("ask", {}), None, {}) as tool:
+        http.post(f"{server.url}/{path}", json=ASK)
+        http.get(f"{server.url}/v1/responses")
+    assert tool.inner is None
+
+
+def test_a_refused_request_costs_nothing() -> None:
+    """Clients try it again, and the second request counts."""
+    refusing: list[Action] = [Status(503), Say(raw=b"{}")]
+    with (
+        Loopback(lambda _: refusing.pop(0), keeps_open=False) as server,
+        tool_at_work(ToolCall("ask", {}), None, {}) as tool,
+    ):
+        for _ in range(2):
+            http.post(f"{server.url}/v1/responses", json=ASK)
+    assert usages(tool) == (Usage(),)
+
+
+def test_a_request_that_an_agent_reports_counts_once() -> None:
+    """Agents inside tools report their tokens."""
+    with Loopback(reply, keeps_open=False) as server, tool_at_work(ToolCall("ask", {}), None, {}) as tool:
+        http.post(f"{server.url}/v1/responses", json=ASK)
+        tool.items.append(Usage(5, 2))
+        http.post(f"{server.url}/v1/responses", json=ASK)
+    assert usages(tool) == (Usage(5, 2), Usage())
+
+
+def test_tools_at_once_keep_their_requests_apart() -> None:
+    """Each tool has a context of its own."""
+
+    async def ask(url: str, number: int) -> int:
+        with tool_at_work(ToolCall("ask", {}), None, {}) as tool:
+            async with http.AsyncClient() as client:
+                for _ in range(number):
+                    await client.post(f"{url}/v1/responses", json=ASK)
+        return len(usages(tool) or ())
+
+    async def ask_all(url: str) -> list[int]:
+        return await asyncio.gather(*(ask(url, number) for number in range(4)))
+
+    with Loopback(reply, keeps_open=False) as server:
+        assert asyncio.run(ask_all(server.url)) == [0, 1, 2, 3]
+
+
+def test_a_played_tool_asks_no_model_of_the_agent() -> None:
+    """The model of a simulated environment has a client of ours, whose tokens are the environment's."""
+    pytest.importorskip("httpx2")
+    from fairtrial.llm.address import address
+    from fairtrial.llm.guarded_client import guarded_client
+
+    async def ask(url: str) -> None:
+        async with guarded_client(address("openai/m")) as client:
+            await client.post(f"{url}/v1/responses", json=ASK)
+
+    with Loopback(reply, keeps_open=False) as server, tool_at_work(ToolCall("ask", {}), None, {}) as tool:
+        contextvars.copy_context().run(asyncio.run, ask(server.url))
+    assert tool.inner is None
+
+
+@every(lambda kind: kind.module not in ("fairtrial", "httpx2", "a2a", "langgraph.graph"))
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_every_framework_counts_a_request_of_a_tool(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tool that looks up C-99 asks a model, with a client of its own, before it answers."""
+
+    class Asking:
+        """What the tool waits for."""
+
+        @staticmethod
+        def wait() -> None:
+            http.post(f"{server.url}/v1/responses", json=ASK)
+
+    monkeypatch.setattr(shop, "RELEASED", Asking)
+    with Loopback(reply, keeps_open=False) as server, reached(kind) as target:
+        run = fairtrial.evaluate(shop.saying("Where is C-99?"), target, {"tool_call_count_v1": 1})
+    recording = next(run.recordings)[1]
+    assert recording.failure is None
+    (invocation,) = recording.trace.invocations
+    assert invocation.reply.endswith("I waited.")
+    assert count_untold(invocation) == 1
+
+
+def count_untold(invocation: Invocation) -> int:
+    """Return the number of model calls without tokens, also inside tools."""
+    return sum(usage.total_tokens is None for usage in invocation.all_usages or ())
+
+
+@pytest.mark.agents
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_langgraph_counts_a_request_that_langchain_does_not_report() -> None:
+    """LangChain reports the requests of its own models. The others are the difference."""
+    openai_models = pytest.importorskip("langchain_openai")
+    from langchain.agents import create_agent
+
+    moves: list[Piece] = [Call("ask_advisor", {}), "It is safe."]
+
+    def script(request: Request) -> Action:
+        return reply(request) if request.path.endswith("/responses") else answer(request, moves.pop(0))
+
+    def ask_advisor() -> str:
+        """Ask the advisor."""
+        http.post(f"{server.url}/v1/responses", json=ASK)
+        return "It is."
+
+    with Loopback(script, keeps_open=False) as server:
+        model = openai_models.ChatOpenAI(model="gpt-4.1", base_url=f"{server.url}/v1", api_key="none")
+        agent = create_agent(model, [ask_advisor])
+        run = fairtrial.evaluate(shop.saying("Is it safe?"), agent, {"tool_call_count_v1": 1})
+    (invocation,) = next(run.recordings)[1].trace.invocations
+    assert invocation.reply == "It is safe."
+    assert (len(invocation.all_usages or ()), count_untold(invocation)) == (3, 1)
