@@ -1,5 +1,7 @@
 """Scores that are stored in Postgres beside the same in SQLite, and round trips with 3 ms between program and server.
 
+Then runs are read: their history, a run with its recordings, a comparison, and the pages of the viewer.
+
 FAIRTRIAL_TEST_POSTGRES=postgresql+pg8000://USER@127.0.0.1:PORT/DATABASE python benchmarks/server_store.py
 """
 
@@ -11,13 +13,22 @@ import os
 import tempfile
 import threading
 import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 
+import history
 import measuring
 import sqlalchemy as sa
 
+import fairtrial
+from fairtrial.api.viewer.view_index import CaseQuery
+from fairtrial.api.viewer.viewing import StoreViewer
+from fairtrial.store import Store
+
 FEW, MANY, ROUNDS, SECONDS = 2_000, 10_000, 3, 0.003
+RUNS, CASES = 50, 100
 CRITERIA = {"criteria": {"tool_call_count_v1": {"threshold": None}, "token_usage_v1": {"threshold": None}}}
 
 
@@ -80,6 +91,49 @@ def main(peer: str) -> None:  # noqa: ARG001
             trips.append(network.round_trips - before)
             measuring.line(f"{count:,} with {SECONDS * 1000:g} ms", f"{seconds:.2f} s, {trips[-1]} round trips")
         measuring.target("round trips for 100 more", 100 * (trips[1] - trips[0]) / (MANY - FEW), "", at_most=2)
+    _read(url, network)
+
+
+def _read(url: str, network: SlowNetwork) -> None:
+    """Print the round trips of readers. They are less than opening the store and reading take together."""
+    measuring.heading(f"{RUNS} runs of {CASES} attempts, read with {SECONDS * 1000:g} ms")
+    far = network.url.render_as_string(hide_password=False)
+    with closing(Store(url)) as store:
+        for info in store.runs():
+            store.remove(info.id)
+    history.fill_store(url, RUNS, CASES)
+    with closing(Store(url)) as store:
+        first, *_, last = (info.id for info in store.runs())
+    attempts = {"history": RUNS * CASES, "compare": 2 * CASES}
+    readers: dict[str, Callable[[], object]] = {
+        "open": lambda: Store(far).close(),
+        "history": lambda: fairtrial.history(store=far),
+        "history again": lambda: fairtrial.history(store=far),
+        "case history": lambda: fairtrial.case_history("cases-1", store=far),
+        "results": lambda: list(fairtrial.load_run(first, store=far).cases),
+        "compare": lambda: fairtrial.compare(last, first, store=far),
+    }
+    for name, read in readers.items():
+        _count(network, name, read, attempts.get(name, CASES))
+    with closing(StoreViewer(far)) as viewer:
+        pages: dict[str, Callable[[], object]] = {
+            "list of runs": viewer.runs,
+            "list again": viewer.runs,
+            "run": lambda: viewer.open(first),
+            "cases": lambda: viewer.find_cases(first, CaseQuery()),
+            "rows": lambda: viewer.rows(first, range(CASES)),
+            "attempt": lambda: viewer.attempt(first, 0, 1),
+            "run beside a base": lambda: viewer.open(first, last),
+        }
+        for name, read in pages.items():
+            _count(network, f"viewer: {name}", read, CASES)
+
+
+def _count(network: SlowNetwork, name: str, read: Callable[[], object], attempts: int) -> None:
+    before, begin = network.round_trips, time.perf_counter()
+    read()
+    seconds, trips = time.perf_counter() - begin, network.round_trips - before
+    measuring.line(name, f"{seconds:.2f} s, {trips} round trips, {100 * trips / attempts:.1f} for 100 attempts")
 
 
 def _score(folder: Path, count: int, store: str) -> float:

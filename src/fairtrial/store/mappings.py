@@ -107,10 +107,9 @@ class _ReadableItems(ItemsView[str, T]):
         self._rows = mapping
 
     def __iter__(self) -> Iterator[tuple[str, T]]:
-        for key in self._rows:
-            value = self._rows.get(key)
-            if value is not None:
-                yield key, value
+        keys = iter(self._rows)
+        while batch := list(islice(keys, _BATCH)):
+            yield from self._rows.pick(batch).items()
 
 
 class _ReadableValues(ValuesView[T]):

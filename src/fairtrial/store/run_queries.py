@@ -213,7 +213,7 @@ class RunQueries(ABC):
             return None
 
     def _value(self, query: sa.Select[Any]) -> Any:
-        return self._connections.transact(lambda connection: connection.execute(query).scalar())
+        return self._connections.read(query, lambda result: result.scalar())
 
     def _number(self, run_id: str) -> int:
         if run_id not in self._numbers:

@@ -305,13 +305,14 @@ class Store(ViewQueries):
             query = query.where(RESULTS.c.verdict.in_([verdict.value for verdict in verdicts]))
         if valid is not None:
             query = query.where(RESULTS.c.valid.is_(valid))
-        query = query.limit(limit).offset(offset or None)
+        query = query.offset(offset or None)
         decoder = BodyDecoder(ResultBody)
         terms = {criterion: terms for terms, criterion in self._read_terms(number).items()}
         return self._readable(
             "result",
             query,
             lambda row: read_result(decoder.decode(row.body), row.position, row.attempt, row.digest or "", terms),
+            limit,
         )
 
     def count_results(self, run_id: str) -> int:
@@ -359,9 +360,11 @@ class Store(ViewQueries):
         """Count the rows that cannot be read from zero again, or only rows of one kind."""
         self._unreadable.forget_all(noun)
 
-    def _readable(self, noun: str, query: sa.Select[Any], decode: Callable[[Any], T]) -> Iterator[T]:
+    def _readable(
+        self, noun: str, query: sa.Select[Any], decode: Callable[[Any], T], limit: int | None = None
+    ) -> Iterator[T]:
         """Yield the rows that can be decoded. The others are counted, each of them once."""
-        for row in self._connections.rows(query):
+        for row in self._connections.rows(query, limit):
             try:
                 record = decode(row)
             except UnreadableBodyError:

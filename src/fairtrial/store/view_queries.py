@@ -148,15 +148,11 @@ class ViewQueries(RunQueries, ABC):
         It is for numbers and texts. For 100,000 rows, SQLAlchemy rows take as long as everything else in the query.
         """
 
-        def read(connection: sa.Connection) -> list[Any]:
-            cursor = connection.execute(query).cursor
-            return [] if cursor is None else list(cursor.fetchall())
-
-        return self._connections.transact(read)
+        return self._connections.read(query, lambda result: [] if result.cursor is None else result.cursor.fetchall())
 
     def _rows(self, query: sa.Select[Any]) -> list[Any]:
         """Return all rows at once, which takes far less time than rows one by one."""
-        return self._connections.transact(lambda connection: list(connection.execute(query).fetchall()))
+        return self._connections.read(query)
 
 
 def _containing(text: str) -> Callable[[bytes], bool]:
