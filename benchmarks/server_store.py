@@ -110,7 +110,7 @@ def _read(url: str, network: SlowNetwork) -> None:
         "history": lambda: fairtrial.history(store=far),
         "history again": lambda: fairtrial.history(store=far),
         "case history": lambda: fairtrial.case_history("cases-1", store=far),
-        "results": lambda: list(fairtrial.load_run(first, store=far).cases),
+        "results": lambda: list(fairtrial.open_run(first, store=far).cases),
         "compare": lambda: fairtrial.compare(last, first, store=far),
     }
     for name, read in readers.items():

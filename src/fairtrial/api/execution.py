@@ -112,6 +112,10 @@ async def execute_in_loop(
         with suppress(StoreError):  # the first error says why the run stops
             run_store.close()
         raise
+    if store is not None and plan.agent is not None:
+        from fairtrial.api.decisions.history import keep_history
+
+        keep_history(store, info.id)
     return Run(info, summary, run_store)
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from fairtrial.analysis.measured_run import CASES
 from fairtrial.analysis.run_series import follow_case
-from fairtrial.api.stores import measure_stored, open_store
+from fairtrial.api.stores import measure_series, open_store
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.run import RunInfo
 from fairtrial.records.run_history import CaseHistory
@@ -37,7 +37,7 @@ def case_history(
     """
     with closing(open_store(store, create=False)) as run_store:
         common, members = find_series(run_store, run, series, order)
-        return follow_case((measure_stored(run_store, info, only=CASES) for info in members[-last:]), case, common)
+        return follow_case(measure_series(run_store, members[-last:], CASES), case, common)
 
 
 def find_series(store: Store, run: str, series: Sequence[str], order: str) -> tuple[dict[str, str], list[RunInfo]]:
