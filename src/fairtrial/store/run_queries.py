@@ -86,6 +86,27 @@ class RunQueries(ABC):
                     title, finding = body.name or body.case_id, body.finding
             yield row.position, title, row.attempt, verdict, finding
 
+    def findings_at(self, places: Mapping[str, Collection[int]]) -> Iterator[tuple[str, int, FoundFailure]]:
+        """Yield the findings of failed attempts at some positions of some runs, each with its run id and position."""
+        self.commit()
+        self._find_numbers(places)
+        ids = {self._number(run_id): run_id for run_id in places}
+        positions = {position for own in places.values() for position in own}
+        columns = (RESULTS.c.run, RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.body)
+        query = sa.select(*columns).where(
+            RESULTS.c.run.in_(ids),
+            RESULTS.c.position.in_(positions),
+            RESULTS.c.verdict.in_((Verdict.FAILED.value, Verdict.ERROR.value)),
+        )
+        decoder = BodyDecoder(_FoundBody)
+        for row in self._connections.rows(query.order_by(*columns[:3])):
+            run_id, finding = ids[row[0]], None
+            if row[1] in places[run_id]:
+                with suppress(UnreadableBodyError):  # the history counts the attempt, whose row has its verdict
+                    finding = decoder.decode(row[3]).finding
+            if finding is not None:
+                yield run_id, row[1], finding
+
     def case_keys(self, run_id: str, name: str | None = None) -> Iterator[tuple[int, CaseKey, str]]:
         """Yield position, key and name for each case in a run, in file order, or only of those with an id or name.
 
