@@ -159,8 +159,9 @@ class RunQueries(ABC):
             number: _select_criteria(own, None if select is None else select(terms[number]))
             for number, own in terms_by_run.items()
         }
-        columns = (CASES.c.run, CASES.c.position, CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
-        query = sa.select(*columns).where(CASES.c.run.in_(numbers)).order_by(*columns[:2])
+        place = (CASES.c.run, CASES.c.position)
+        query = sa.select(*place, CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
+        query = query.where(CASES.c.run.in_(numbers)).order_by(*place)
         cases, keys = _split_by_run(self._connections.rows(query), numbers), dict[tuple[str, str, str], CaseKey]()
         for number, own, rows in zip(numbers, cases, self._join_rows(numbers, names, sampled=sampled), strict=True):
             placed = [(row[1], keys.setdefault(row[2:5], CaseKey(*row[2:5])), row[5]) for row in map(tuple, own)]

@@ -54,9 +54,7 @@ def collect(*traces: Trace) -> AgentVersions:
 
 def compare(*traces: Trace) -> list[str]:
     """What differs between two runs of one conversation each."""
-    before, after = (
-        RunInfo("", "", "", "run", models=own.models, agents=own.agents) for own in map(collect, traces)
-    )
+    before, after = (RunInfo("", "", "", "run", models=own.models, agents=own.agents) for own in map(collect, traces))
     return list(list_changes(before, after))
 
 
