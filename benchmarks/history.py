@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import math
 import random
+import sqlite3
 import statistics
 import tempfile
 import time
@@ -27,6 +28,7 @@ from msgspec.structs import replace
 import fairtrial
 from fairtrial import api
 from fairtrial.analysis.aggregation import aggregate
+from fairtrial.api.decisions.history import keep_history
 from fairtrial.records.result import CaseResult
 from fairtrial.stats.step_detector import StepDetector
 from fairtrial.stats.step_tests import CaseValue
@@ -161,8 +163,8 @@ def break_cases(rng: random.Random, rates: Sequence[float], size: float) -> list
     return after
 
 
-def fill_store(url: str, runs: int, cases: int) -> None:
-    """Store runs of an agent. In the last 25 runs, a twentieth of the cases is broken."""
+def fill_store(url: str, runs: int, cases: int, end: Callable[[str], None] = lambda run_id: None) -> None:  # noqa: ARG005
+    """Store runs of an agent, and call `end` after each. In the last 25 runs, a twentieth of the cases is broken."""
     rng = random.Random(1)
     rates = make_rates(rng, cases, "stable")
     questions = [(f"Question {number}?", "Paris") for number in range(cases)]
@@ -183,6 +185,7 @@ def fill_store(url: str, runs: int, cases: int) -> None:
             store.add_result(info.id, result)
         store.finish(info, aggregate(own, (), informs=info.informs, defaults=info.defaults, rules=info.attempt_rules))
         store.commit()
+        end(info.id)
     store.close()
 
 
@@ -194,20 +197,36 @@ def mark(result: CaseResult, *, passed: bool) -> CaseResult:
 
 
 def time_page(runs: int = 1000, cases: int = 200) -> None:
-    """Print the time from the store to the page, of the wall and of the processor."""
+    """Print the time from the store to the page, of the wall and of the processor, and the time at the end of a run."""
     with tempfile.TemporaryDirectory() as folder:
-        url = f"sqlite:///{folder}/runs.db"
-        fill_store(url, runs, cases)
-        for last in (50, 50, runs, runs):  # the store keeps what the first look computed
-            start, used = time.perf_counter(), time.process_time()
-            history = fairtrial.history(last=last, store=url)
-            read = time.process_time()
-            page = api.history_html(history)
-            print(
-                f"{last} of {runs} runs of {cases} cases: {time.perf_counter() - start:.2f} s, processor "
-                f"{read - used:.2f} s for the history and {time.process_time() - read:.2f} s for the page of "
-                f"{len(page) / 1e6:.1f} MB"
-            )
+        url, ends = f"sqlite:///{folder}/runs.db", list[float]()
+
+        def end(run_id: str) -> None:
+            start = time.process_time()
+            keep_history(url, run_id)
+            ends.append(time.process_time() - start)
+
+        fill_store(url, runs, cases, end)
+        print(f"at the end of a run: {statistics.fmean(ends):.3f} s in the mean, {max(ends):.2f} s at most", flush=True)
+        for last in (50, runs):
+            _look(url, last, runs, cases, "that the ends of runs prepared")
+        for last in (50, runs):
+            with sqlite3.connect(f"{folder}/runs.db") as database:
+                database.execute("DELETE FROM fairtrial_histories")
+            _look(url, last, runs, cases, "without preparation")
+
+
+def _look(url: str, last: int, runs: int, cases: int, kind: str) -> None:
+    start, used = time.perf_counter(), time.process_time()
+    history = fairtrial.history(last=last, store=url)
+    read = time.process_time()
+    page = api.history_html(history)
+    print(
+        f"{last} of {runs} runs of {cases} cases, a look {kind}: {time.perf_counter() - start:.2f} s, processor "
+        f"{read - used:.2f} s for the history and {time.process_time() - read:.2f} s for the page of "
+        f"{len(page) / 1e6:.1f} MB",
+        flush=True,
+    )
 
 
 def main() -> None:

@@ -262,7 +262,7 @@ def measure_cases(
     measures = list_measures(terms, has_attacks=info.kind == "attack")
     run = MeasuredRun(info, [], [], [], select_measures(measures, only) if only else measures)
     run.columns = {name: CaseColumn() for name in run.measures}
-    weights = array("d")
+    weights, rules = array("d"), info.attempt_rules
     for (position, key, name), rows in cases:
         run.positions.append(position)
         run.keys.append(key)
@@ -270,7 +270,7 @@ def measure_cases(
         _add_case(run, rows, valid_only=valid_only)
         weights.append(1 / (next((row.probability for row in rows if row.probability), None) or 1.0))
         if rows:
-            run.case_verdicts[-1] = _case_verdict(run, info.attempt_rules, rows, terms)
+            run.case_verdicts[-1] = _case_verdict(run, rules, rows, terms)
     if "clusters" in info.config:
         run.clusters = [info.find_cluster(key.eval_set, key.case) for key in run.keys]
     _add_case_rates(run)
@@ -353,9 +353,10 @@ def _add_case(run: MeasuredRun, rows: Sequence[AttemptRow], *, valid_only: bool)
     run.case_attempts.append(len(rows))
     run.case_verdicts.append(None)
     values: dict[str, list[float]] = {name: [] for name in run.measures}
-    eval_set = run.keys[-1].eval_set
-    rate_names = set(list_rates(eval_set))
-    missing = {name: int(not rows and (name not in ATTACK_RATES or name in rate_names)) for name in run.measures}
+    missing, eval_set = dict.fromkeys(run.measures, 0), run.keys[-1].eval_set
+    if not rows:
+        own_rates = set(list_rates(eval_set))
+        missing = {name: int(name not in ATTACK_RATES or name in own_rates) for name in run.measures}
     known: dict[int, list[tuple[str, float | None]]] = {}
     for row in rows:
         own = known.get(id(row))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from fairtrial.analysis.agent_versions import list_changes
 from fairtrial.analysis.clustered_summary import estimate_cases
 from fairtrial.analysis.comparability import why_not_comparable
 from fairtrial.analysis.measured_run import Measure, MeasuredRun
@@ -107,7 +108,9 @@ class RunFollower:
             self._detector.restart()
             self._segment = Segment()
         values = _values(run, measure) if measure is not None and measure.is_bounded else {}
-        self._rows.append(_row(run, measure, self._segment.add(run.info.id, values), new_segment))
+        row = _row(run, measure, self._segment.add(run.info.id, values), new_segment)
+        changed = () if self._previous is None else tuple(list_changes(self._previous.info, run.info))
+        self._rows.append(replace(row, changed=changed))
         self._previous = run
         if measure is not None and (step := self._detector.add(values)) is not None:
             self._measure_step()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from fairtrial.analysis.agent_versions import AgentVersions
 from fairtrial.api.connection import connected
 from fairtrial.api.planning import Plan
 from fairtrial.api.run_batches import OnBatch, ask_all, check_batches, open_outbox, with_earlier_id
@@ -112,6 +113,10 @@ async def execute_in_loop(
         with suppress(StoreError):  # the first error says why the run stops
             run_store.close()
         raise
+    if store is not None and plan.agent is not None:
+        from fairtrial.api.decisions.history import keep_history
+
+        keep_history(store, info.id)
     return Run(info, summary, run_store)
 
 
@@ -219,7 +224,7 @@ async def _run_stages(
         from fairtrial.api.diagnosis.order_notes import order_notes
 
         notes += order_notes(plan, store)
-    return progress.finish(ballots, models=stages.models, decision=decision, notes=notes, alarms=alarms)
+    return progress.finish(ballots, versions=stages.versions, decision=decision, notes=notes, alarms=alarms)
 
 
 @dataclass
@@ -236,7 +241,7 @@ class _Stages:
     note: Callable[[str], None]
     partial_recordings: dict[tuple[int, int], Recording]
     earlier: dict[tuple[int, int], CaseResult] = field(default_factory=dict)
-    models: dict[str, None] = field(default_factory=dict)
+    versions: AgentVersions = field(default_factory=AgentVersions)
     in_work: dict[tuple[int, int], Pair] = field(default_factory=dict)
     """The conversations that are being scored, by position and attempt."""
 
@@ -273,12 +278,12 @@ class _Stages:
     def _list_recorded(self) -> Iterator[Pair]:
         for case, recording in self.plan.recorded or ():
             self.store.add_recording(self.plan.info.id, case.position, recording, may_wait=True)
-            self.models |= dict.fromkeys(recording.trace.models)
             yield self._begin(self.connect(case), recording)
 
     def _begin(self, case: PlannedCase, recording: Recording) -> Pair:
         """Return a conversation to score, and keep it until its result is there."""
         self.in_work[case.position, recording.attempt] = (case, recording)
+        self.versions.add(recording.trace)
         return case, recording
 
     async def _recordings(self, attempts: int, *, is_first: bool) -> AsyncIterator[Pair]:
@@ -302,7 +307,6 @@ class _Stages:
             ):
                 self.store.add_recording(plan.info.id, case.position, recording)
                 self.events.on_recording(recording)
-                self.models |= dict.fromkeys(recording.trace.models)
                 yield self._begin(case, recording)
 
     def _keep_turns(self, case: PlannedCase, recording: Recording) -> None:

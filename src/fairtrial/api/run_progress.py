@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from fairtrial.analysis.agent_versions import AgentVersions
 from fairtrial.analysis.aggregation import SummaryBuilder, aggregate
 from fairtrial.analysis.failures.run_failures import FAILED, find_failure
 from fairtrial.api.planning import now
@@ -105,7 +106,7 @@ class RunProgress:
         self,
         ballots: Mapping[str, Ballot],
         *,
-        models: Iterable[str],
+        versions: AgentVersions,
         decision: GateDecision | None = None,
         notes: Sequence[str] = (),
         alarms: Sequence[str] = (),
@@ -123,7 +124,8 @@ class RunProgress:
             finished=now(),
             verdict=summary.verdict,
             pass_rate=_pass_rate(summary),
-            models=tuple(models),
+            models=versions.models,
+            agents=versions.agents,
         )
         self._store.finish(info, summary)
         return summary, info

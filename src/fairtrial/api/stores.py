@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fairtrial.analysis.measured_run import MeasuredRun, list_measures, measure_run, select_measures
 from fairtrial.analysis.variants import decided_part
+from fairtrial.records.attempt_row import CriterionTerms
 from fairtrial.records.run import RunInfo
 
 if TYPE_CHECKING:
     from fairtrial.store import Store
+
+
+_RUNS_AT_ONCE = 64
+"""So many runs are read with one query for each table, and held together."""
 
 
 def open_store(url: str, *, create: bool = True) -> Store:
@@ -19,23 +25,42 @@ def open_store(url: str, *, create: bool = True) -> Store:
     return Store(url, create=create)
 
 
-def measure_stored(
-    store: Store, info: RunInfo, *, valid_only: bool = False, whole: bool = False, only: str = ""
-) -> MeasuredRun:
+def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False, whole: bool = False) -> MeasuredRun:
     """Return the numbers of a run of a store, case by case.
 
     Only attempts without a score, and those of recordings, are decoded. With `whole`, all variants of a skill count.
-    `only` names the single measure that is needed. Of a data set, the store holds only attempts that did not pass. Its
-    numbers are those of its folder.
+    Of a data set, the store holds only attempts that did not pass. Its numbers are those of its folder.
     """
     if (folder := info.config.get("dataset", {}).get("folder")) is not None:
         from fairtrial.api.result_folders.dataset_sources import measure_folder
 
         return measure_folder(folder, valid_only=valid_only)
-    terms, criteria = store.criterion_terms(info.id), None
-    if only:
-        measures = list_measures(terms, has_attacks=info.kind == "attack")
-        criteria = {own.criterion for own in select_measures(measures, only).values()}
-    rows = store.attempt_rows(info.id, sampled=info.kind == "score", criteria=criteria)
-    own = measure_run(info, store.case_keys(info.id), rows, terms, valid_only=valid_only, only=only)
+    numbers = store.numbers_of_runs([info.id], sampled=info.kind == "score")
+    _, (terms, cases, rows) = next(numbers)
+    own = measure_run(info, cases, rows, terms, valid_only=valid_only)
     return own if whole else decided_part(own, info)
+
+
+def measure_series(store: Store, infos: Sequence[RunInfo], measure: str) -> Iterator[MeasuredRun]:
+    """Yield the numbers of runs in their order, as far as a measure needs them. Many runs take few queries.
+
+    Data sets are read from their folders. Bodies say with which probability traffic was sampled, so that such runs are
+    read one by one, too.
+    """
+    for start in range(0, len(infos), _RUNS_AT_ONCE):
+        part = infos[start : start + _RUNS_AT_ONCE]
+        together = {info.id: info for info in part if info.kind != "score" and "dataset" not in info.config}
+        runs = dict(_measure_together(store, together, measure)) if together else {}
+        yield from (runs.pop(info.id, None) or measure_stored(store, info) for info in part)
+
+
+def _measure_together(store: Store, infos: Mapping[str, RunInfo], measure: str) -> Iterator[tuple[str, MeasuredRun]]:
+    has_attacks = any(info.kind == "attack" for info in infos.values())
+
+    def select(terms: Mapping[str, CriterionTerms]) -> Collection[str]:
+        measures = list_measures(terms, has_attacks=has_attacks)
+        return {own.criterion for own in select_measures(measures, measure).values()}
+
+    for run_id, (terms, cases, rows) in store.numbers_of_runs(infos, select):
+        info = infos[run_id]
+        yield run_id, decided_part(measure_run(info, cases, rows, terms, only=measure), info)

@@ -7,12 +7,23 @@ from fairtrial.records.record import Json, Record
 from fairtrial.records.result import Verdict
 
 
+class AgentVersion(Record, frozen=True):
+    """The instructions and the tools of an agent in a run, each as the first 16 hexadecimal digits of a SHA-256.
+
+    They are empty if no conversation shows them, or if they differ between conversations.
+    """
+
+    name: str
+    instructions: str = ""
+    tools: str = ""
+
+
 class RunInfo(Record, frozen=True):
     """The manifest of a run. It suffices to repeat the run, and to refuse a resume with other options.
 
     `started` and `finished` are in ISO 8601. `finished` is None if the run was interrupted. `pass_rate` is the share of
     the cases that passed, without cases that only inform. `models` are the models of the agent, as its recordings name
-    them.
+    them, and `agents` the versions of the agents that its recordings describe.
     """
 
     id: str
@@ -26,6 +37,7 @@ class RunInfo(Record, frozen=True):
     verdict: Verdict | None = None
     pass_rate: float | None = None
     models: tuple[str, ...] = ()
+    agents: tuple[AgentVersion, ...] = ()
 
     @property
     def attempt_rules(self) -> AttemptRules:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairtrial.records.failure_mode import DecisiveStep
 from fairtrial.records.record import Displayed, Record
 from fairtrial.records.run_comparison import IntervalEstimate
 
@@ -27,7 +28,8 @@ class HistoryRow(Record, frozen=True):
     `compared` is the number of cases that an earlier run of the segment has, too. `new_segment` says why the run is not
     comparable with the run before, or is empty. `date` is the author date of the commit, and `ci` the job of continuous
     integration with its page `ci_url`. `cost` is in US dollars, of all models together, and None if a part of
-    it is not known. `seconds` is the time that the run took.
+    it is not known. `seconds` is the time that the run took. `changed` are the models, instructions and tools that
+    differ from the run before, as far as both runs know them: `model`, `instructions of AGENT` and `tools of AGENT`.
     """
 
     id: str
@@ -46,6 +48,7 @@ class HistoryRow(Record, frozen=True):
     ci: str = ""
     ci_url: str = ""
     tags: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 class CaseLine(Record, frozen=True):
@@ -81,8 +84,20 @@ class RunHistory(Displayed, frozen=True, tag_field="kind", tag="history"):
     cases: tuple[CaseLine, ...] = ()
 
 
+class CaseFailure(Record, frozen=True):
+    """A way in which attempts at a case failed: the decisive step, or None if nothing known says where, and why."""
+
+    reason: str
+    step: DecisiveStep | None = None
+    attempts: int = 1
+
+
 class CaseRun(Record, frozen=True):
-    """The attempts at a case in a run. `expectation_changed` says that the case was edited since the run before."""
+    """The attempts at a case in a run. `expectation_changed` says that the case was edited since the run before.
+
+    `failures` are the findings of failed attempts, the most frequent first, as they were made when the attempts were
+    scored: attempts at the same case that passed play no part in them.
+    """
 
     id: str
     started: str
@@ -91,6 +106,7 @@ class CaseRun(Record, frozen=True):
     attempts: int
     missing: int = 0
     expectation_changed: bool = False
+    failures: tuple[CaseFailure, ...] = ()
 
 
 class CaseHistory(Displayed, frozen=True, tag_field="kind", tag="case_history"):

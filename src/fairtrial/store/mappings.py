@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, MutableMapping, Sequence, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, MutableMapping, Sequence, ValuesView
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -102,19 +102,19 @@ def _read_all(query: sa.Select[Any], connection: sa.Connection) -> Sequence[Any]
 
 
 class _ReadableItems(ItemsView[str, T]):
-    def __init__(self, mapping: Mapping[str, T]) -> None:
+    def __init__(self, mapping: StoredMapping[T]) -> None:
         super().__init__(mapping)
         self._rows = mapping
 
     def __iter__(self) -> Iterator[tuple[str, T]]:
-        for key in self._rows:
-            value = self._rows.get(key)
-            if value is not None:
-                yield key, value
+        keys = iter(self._rows)
+        while batch := list(islice(keys, _BATCH)):
+            picked = self._rows.pick(batch)
+            yield from ((key, picked[key]) for key in batch if key in picked)
 
 
 class _ReadableValues(ValuesView[T]):
-    def __init__(self, mapping: Mapping[str, T]) -> None:
+    def __init__(self, mapping: StoredMapping[T]) -> None:
         super().__init__(mapping)
         self._items = _ReadableItems(mapping)
 

@@ -16,6 +16,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.util import LRUCache
 
 from fairtrial.errors import StoreError, UsageError, spell
+from fairtrial.store.connections import COMMITS_EACH, begin
 from fairtrial.store.database_errors import cannot_write, first_line, is_busy, show_url, translate_errors
 from fairtrial.store.schema import META, METADATA, RUNS, SCHEMA_VERSION
 
@@ -83,7 +84,8 @@ def _check_engine(parsed: sa.URL, url: str, *, create: bool) -> sa.Engine:
                 **_pool_options(parsed),
             )
         else:
-            engine = sa.create_engine(parsed, **_pool_options(parsed))
+            options = {"isolation_level": "AUTOCOMMIT"} if parsed.get_backend_name() == COMMITS_EACH else {}
+            engine = sa.create_engine(parsed, **options, **_pool_options(parsed))
         failing.callback(engine.dispose)
         translate_errors(engine, url)
         if is_sqlite and not _is_uri(parsed):
@@ -134,18 +136,18 @@ def _make_room(file: Path, url: str, *, create: bool) -> None:
 
 
 def _check_tables(engine: sa.Engine, url: str, *, create: bool) -> None:
-    with engine.begin() as connection:
+    with engine.connect() as connection:
         version = _version(connection)
-        if version == SCHEMA_VERSION:
-            return
-        if version is None:
-            if not create:
-                raise UsageError(
-                    f"{show_url(url)} holds no fairtrial store; `fairtrial run --store URL` makes one",
-                    code="no-such-store",
-                )
+    if version == SCHEMA_VERSION:
+        return
+    if version is None:
+        if not create:
+            raise UsageError(
+                f"{show_url(url)} holds no fairtrial store; `fairtrial run --store URL` makes one", code="no-such-store"
+            )
+        with begin(engine) as connection:
             _create_tables(connection, url)
-            return
+        return
     if version > SCHEMA_VERSION:
         raise StoreError(
             f"{show_url(url)} has schema version {version}, and this fairtrial reads versions up to {SCHEMA_VERSION}; "
@@ -196,7 +198,7 @@ def _migrate(engine: sa.Engine) -> None:
     """Bring an older store to the version of this program, in one transaction."""
     from fairtrial.store.migrations import upgrade  # Alembic is imported only when there is something to migrate
 
-    with engine.begin() as connection:
+    with begin(engine) as connection:
         _lock(connection)
         version = _version(connection)
         if version is not None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -25,6 +26,20 @@ from fairtrial.store.result_rows import ResultBody, Terms
 from fairtrial.store.schema import CASES, CRITERIA, LABELS, RESULTS, RUNS, SCORES
 from fairtrial.store.statements import storable
 from fairtrial.system.unreadable_rows import UnreadableRows
+
+
+_Place = tuple[int, int, int]
+"""The number of a run, the position of a case and the number of an attempt."""
+_VERDICTS = {verdict.value: verdict for verdict in Verdict}
+_NO_ROWS: tuple[Any, Iterable[Any]] = (None, ())
+
+
+class RunNumbers(NamedTuple):
+    """The terms of the criteria of a run, its cases, and its attempts, both in file order."""
+
+    terms: dict[str, CriterionTerms]
+    cases: list[tuple[int, CaseKey, str]]
+    attempts: Iterator[AttemptRow]
 
 
 class _SampledBody(msgspec.Struct):
@@ -71,6 +86,27 @@ class RunQueries(ABC):
                     title, finding = body.name or body.case_id, body.finding
             yield row.position, title, row.attempt, verdict, finding
 
+    def findings_at(self, places: Mapping[str, Collection[int]]) -> Iterator[tuple[str, int, FoundFailure]]:
+        """Yield the findings of failed attempts at some positions of some runs, each with its run id and position."""
+        self.commit()
+        self._find_numbers(places)
+        ids = {self._number(run_id): run_id for run_id in places}
+        positions = {position for own in places.values() for position in own}
+        columns = (RESULTS.c.run, RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.body)
+        query = sa.select(*columns).where(
+            RESULTS.c.run.in_(ids),
+            RESULTS.c.position.in_(positions),
+            RESULTS.c.verdict.in_((Verdict.FAILED.value, Verdict.ERROR.value)),
+        )
+        decoder = BodyDecoder(_FoundBody)
+        for row in self._connections.rows(query.order_by(*columns[:3])):
+            run_id, finding = ids[row[0]], None
+            if row[1] in places[run_id]:
+                with suppress(UnreadableBodyError):  # the history counts the attempt, whose row has its verdict
+                    finding = decoder.decode(row[3]).finding
+            if finding is not None:
+                yield run_id, row[1], finding
+
     def case_keys(self, run_id: str, name: str | None = None) -> Iterator[tuple[int, CaseKey, str]]:
         """Yield position, key and name for each case in a run, in file order, or only of those with an id or name.
 
@@ -86,11 +122,7 @@ class RunQueries(ABC):
     def criterion_terms(self, run_id: str) -> dict[str, CriterionTerms]:
         """Return the terms for each criterion in a run, with the first threshold if a criterion has several."""
         self.commit()
-        by_name: dict[str, CriterionTerms] = {}
-        for terms in self._read_terms(self._number(run_id)):
-            own = CriterionTerms(terms.name, terms.threshold, terms.lower_is_better, terms.range)
-            by_name.setdefault(terms.name, own)
-        return by_name
+        return _terms_by_name(self._read_terms(self._number(run_id)))
 
     def attempt_rows(
         self, run_id: str, *, sampled: bool = False, criteria: Collection[str] | None = None
@@ -102,64 +134,87 @@ class RunQueries(ABC):
         """
         self.commit()
         number = self._number(run_id)
-        names = {
-            criterion: terms.name
-            for terms, criterion in self._read_terms(number).items()
-            if criteria is None or terms.name in criteria
-        }
-        verdicts = {verdict.value: verdict for verdict in Verdict}
-        failed, probabilities = self._failed_by_agent(number), self._probabilities(number) if sampled else {}
-        place = (SCORES.c.position, SCORES.c.attempt)
-        query = sa.select(*place, SCORES.c.criterion, SCORES.c.value, SCORES.c.verdict).where(SCORES.c.run == number)
-        if criteria is not None:
-            query = query.where(SCORES.c.criterion.in_(names))
-        rows = self._connections.rows(query.order_by(*place, SCORES.c.criterion)) if names else iter(())
-        scores = groupby(rows, key=lambda row: (row[0], row[1]))
-        next_place, next_scores = next(scores, (None, iter(())))
-        columns = (RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.valid)
-        for position, attempt, verdict, valid in self._connections.rows(
-            sa.select(*columns).where(RESULTS.c.run == number).order_by(*columns[:2])
-        ):
-            outcomes: list[OutcomeRow] = []
-            if next_place == (position, attempt):
-                outcomes = [
-                    OutcomeRow(names[row[2]], row[3], verdicts[row[4]]) for row in next_scores if row[2] in names
-                ]
-                next_place, next_scores = next(scores, (None, iter(())))
-            agent_failed = (position, attempt) in failed
-            probability = probabilities.get((position, attempt))
-            yield AttemptRow(position, attempt, verdicts[verdict], valid, agent_failed, outcomes, probability)
+        names = _select_criteria(self._read_terms(number), criteria)
+        yield from next(self._join_rows([number], {number: names}, sampled=sampled))
 
-    def _probabilities(self, number: int) -> dict[tuple[int, int], float]:
+    def numbers_of_runs(
+        self,
+        run_ids: Collection[str],
+        select: Callable[[Mapping[str, CriterionTerms]], Collection[str]] | None = None,
+        *,
+        sampled: bool = False,
+    ) -> Iterator[tuple[str, RunNumbers]]:
+        """Yield the ids of runs with their numbers, in any order. Each run is read before the next one.
+
+        `select` names the criteria that are needed, from the terms of a run. All runs take as many queries as one. The
+        runs may be `sampled` as in `attempt_rows`.
+        """
+        self.commit()
+        self._find_numbers(run_ids)
+        ids = {self._number(run_id): run_id for run_id in run_ids}
+        numbers = sorted(ids)
+        terms_by_run = self._read_terms_by_run(numbers)
+        terms = {number: _terms_by_name(own) for number, own in terms_by_run.items()}
+        names = {
+            number: _select_criteria(own, None if select is None else select(terms[number]))
+            for number, own in terms_by_run.items()
+        }
+        place = (CASES.c.run, CASES.c.position)
+        query = sa.select(*place, CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
+        query = query.where(CASES.c.run.in_(numbers)).order_by(*place)
+        cases, keys = _split_by_run(self._connections.rows(query), numbers), dict[tuple[str, str, str], CaseKey]()
+        for number, own, rows in zip(numbers, cases, self._join_rows(numbers, names, sampled=sampled), strict=True):
+            placed = [(row[1], keys.setdefault(row[2:5], CaseKey(*row[2:5])), row[5]) for row in map(tuple, own)]
+            yield ids[number], RunNumbers(terms[number], placed, rows)
+
+    def _join_rows(
+        self, numbers: Sequence[int], names: Mapping[int, Mapping[int, str]], *, sampled: bool = False
+    ) -> Iterator[Iterator[AttemptRow]]:
+        """Yield the attempts of each run, with their outcomes on criteria of these names by number."""
+        failed, probabilities = self._failed_by_agent(numbers), self._probabilities(numbers) if sampled else {}
+        place = (SCORES.c.run, SCORES.c.position, SCORES.c.attempt)
+        criteria = {criterion for own in names.values() for criterion in own}
+        query = sa.select(*place, SCORES.c.criterion, SCORES.c.value, SCORES.c.verdict)
+        query = query.where(SCORES.c.run.in_(numbers), SCORES.c.criterion.in_(criteria))
+        scores = self._connections.rows(query.order_by(*place, SCORES.c.criterion)) if criteria else iter(())
+        columns = (RESULTS.c.run, RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.valid)
+        query = sa.select(*columns).where(RESULTS.c.run.in_(numbers)).order_by(*columns[:3])
+        results = self._connections.rows(query)
+        for number, own_scores, own in zip(
+            numbers, _split_by_run(scores, numbers), _split_by_run(results, numbers), strict=True
+        ):
+            yield _join_scores(own, own_scores, names[number], failed, probabilities)
+
+    def _probabilities(self, numbers: Sequence[int]) -> dict[_Place, float]:
         """Return the sampling probabilities of attempts that have one."""
-        query = sa.select(RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.body).where(RESULTS.c.run == number)
-        decoder, found = BodyDecoder(_SampledBody), {}
-        for row in self._connections.rows(query):
+        columns = (RESULTS.c.run, RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.body)
+        decoder, found = BodyDecoder(_SampledBody), dict[_Place, float]()
+        for row in self._connections.rows(sa.select(*columns).where(RESULTS.c.run.in_(numbers))):
             with suppress(UnreadableBodyError):
                 if (probability := decoder.decode(row.body).probability) is not None:
-                    found[row.position, row.attempt] = probability
+                    found[row[0], row[1], row[2]] = probability
         return found
 
-    def _failed_by_agent(self, number: int) -> set[tuple[int, int]]:
+    def _failed_by_agent(self, numbers: Sequence[int]) -> set[_Place]:
         """Return the attempts with an unscored outcome, or without a verdict, that the agent broke."""
         unscored = sa.exists().where(
-            SCORES.c.run == number,
+            SCORES.c.run == RESULTS.c.run,
             SCORES.c.position == RESULTS.c.position,
             SCORES.c.attempt == RESULTS.c.attempt,
             SCORES.c.verdict == Verdict.UNSCORED.value,
         )
-        query = sa.select(RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.body).where(RESULTS.c.run == number)
-        decoder = BodyDecoder(ResultBody)
-        bodies = self._connections.rows(query.where(sa.or_(RESULTS.c.verdict == Verdict.ERROR.value, unscored)))
-        failed = set()
-        for row in bodies:
+        columns = (RESULTS.c.run, RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.body)
+        query = sa.select(*columns).where(RESULTS.c.run.in_(numbers))
+        decoder, failed = BodyDecoder(ResultBody), set[_Place]()
+        for row in self._connections.rows(query.where(sa.or_(RESULTS.c.verdict == Verdict.ERROR.value, unscored))):
+            place = (row[0], row[1], row[2])
             try:
                 failure = decoder.decode(row.body).failure
             except UnreadableBodyError:
-                self._unreadable.add("result", (number, row.position, row.attempt))
+                self._unreadable.add("result", place)
                 continue
             if failure is not None and failure.side == "agent":
-                failed.add((row.position, row.attempt))
+                failed.add(place)
         return failed
 
     def scores(self, run_id: str, criterion: str) -> Iterator[tuple[int, int, float | None, Verdict]]:
@@ -213,25 +268,83 @@ class RunQueries(ABC):
             return None
 
     def _value(self, query: sa.Select[Any]) -> Any:
-        return self._connections.transact(lambda connection: connection.execute(query).scalar())
+        return self._connections.read(query, lambda result: result.scalar())
 
     def _number(self, run_id: str) -> int:
         if run_id not in self._numbers:
-            number = self._value(sa.select(RUNS.c.number).where(RUNS.c.id == run_id))
-            if number is None:
-                raise UsageError(
-                    f"there is no run {run_id!r} in {show_url(self.url)}; it may have been removed", code="no-such-run"
-                )
-            self._numbers[run_id] = number
+            self._find_numbers([run_id])
+        if run_id not in self._numbers:
+            raise UsageError(
+                f"there is no run {run_id!r} in {show_url(self.url)}; it may have been removed", code="no-such-run"
+            )
         return self._numbers[run_id]
 
+    def _find_numbers(self, run_ids: Collection[str]) -> None:
+        """Read the numbers of runs that are not known yet."""
+        unknown = [run_id for run_id in run_ids if run_id not in self._numbers]
+        if unknown:
+            query = sa.select(RUNS.c.id, RUNS.c.number).where(RUNS.c.id.in_(unknown))
+            self._numbers.update(map(tuple, self._connections.read(query)))
+
     def _read_terms(self, run: int) -> dict[Terms, int]:
-        decoder = BodyDecoder(Terms)
-        query = sa.select(CRITERIA).where(CRITERIA.c.run == run).order_by(CRITERIA.c.number)
-        terms = {}
-        for row in self._connections.rows(query):
+        return self._read_terms_by_run([run])[run]
+
+    def _read_terms_by_run(self, numbers: Sequence[int]) -> dict[int, dict[Terms, int]]:
+        """Return the terms of runs, each with the numbers of its criteria. Runs mostly share their terms."""
+        decoder, decoded = BodyDecoder(Terms), dict[bytes, Terms]()
+        columns = (CRITERIA.c.run, CRITERIA.c.number, CRITERIA.c.body)
+        query = sa.select(*columns).where(CRITERIA.c.run.in_(numbers)).order_by(*columns[:2])
+        by_run: dict[int, dict[Terms, int]] = {number: {} for number in numbers}
+        for run, number, body in self._connections.read(query):
             try:
-                terms[decoder.decode(row.body)] = row.number
+                if (terms := decoded.get(body)) is None:
+                    terms = decoded[body] = decoder.decode(body)
             except UnreadableBodyError:
-                self._unreadable.add("criterion", (run, row.number))
-        return terms
+                self._unreadable.add("criterion", (run, number))
+                continue
+            by_run[run][terms] = number
+        return by_run
+
+
+def _terms_by_name(terms: Iterable[Terms]) -> dict[str, CriterionTerms]:
+    by_name: dict[str, CriterionTerms] = {}
+    for own in terms:
+        by_name.setdefault(own.name, CriterionTerms(own.name, own.threshold, own.lower_is_better, own.range))
+    return by_name
+
+
+def _select_criteria(terms: Mapping[Terms, int], criteria: Collection[str] | None) -> dict[int, str]:
+    """Return the names of criteria by their numbers, of all or of some."""
+    return {number: own.name for own, number in terms.items() if criteria is None or own.name in criteria}
+
+
+def _split_by_run(rows: Iterable[Any], numbers: Sequence[int]) -> Iterator[Iterable[Any]]:
+    """Yield the rows of each run, whose number is their first value. Both are in the order of the numbers."""
+    groups = groupby(rows, key=itemgetter(0))
+    number, group = next(groups, _NO_ROWS)
+    for wanted in numbers:
+        if number == wanted:
+            yield group
+            number, group = next(groups, _NO_ROWS)
+        else:
+            yield ()
+
+
+def _join_scores(
+    results: Iterable[Any],
+    scores: Iterable[Any],
+    names: Mapping[int, str],
+    failed: Collection[_Place],
+    probabilities: Mapping[_Place, float],
+) -> Iterator[AttemptRow]:
+    """Yield the attempts of a run with their outcomes. Both come in file order."""
+    groups = groupby(scores, key=itemgetter(0, 1, 2))
+    next_place, next_scores = next(groups, _NO_ROWS)
+    for run, position, attempt, verdict, valid in results:
+        place, outcomes = (run, position, attempt), list[OutcomeRow]()
+        if next_place == place:
+            outcomes = [OutcomeRow(names[row[3]], row[4], _VERDICTS[row[5]]) for row in next_scores if row[3] in names]
+            next_place, next_scores = next(groups, _NO_ROWS)
+        yield AttemptRow(
+            position, attempt, _VERDICTS[verdict], valid, place in failed, outcomes, probabilities.get(place)
+        )

@@ -250,13 +250,25 @@ class Store(ViewQueries):
 
     def summary(self, run_id: str) -> Summary | None:
         """Return a run's numbers, or None if it is not finished, or if its row cannot be read."""
-        query = sa.select(RUNS.c.summary).where(RUNS.c.id == run_id)
-        body = self._value(query)
-        try:
-            return None if body is None else BodyDecoder(Summary).decode(body)
-        except UnreadableBodyError:
-            self._unreadable.add("summary", run_id)
-            return None
+        return self.summaries([run_id]).get(run_id)
+
+    def summaries(self, run_ids: Collection[str]) -> dict[str, Summary]:
+        """Return the numbers of those of some runs that are finished and whose rows can be read, by their ids."""
+        return self._by_id("summary", RUNS.c.summary, Summary, run_ids)
+
+    def find_runs(self, run_ids: Collection[str]) -> dict[str, RunInfo]:
+        """Return those of some runs that the store holds and whose rows can be read, by their ids."""
+        return self._by_id("run", RUNS.c.body, RunInfo, run_ids)
+
+    def _by_id(self, noun: str, column: sa.Column[Any], kind: type[T], run_ids: Collection[str]) -> dict[str, T]:
+        decoder, found = BodyDecoder(kind), dict[str, T]()
+        query = sa.select(RUNS.c.id, column).where(RUNS.c.id.in_(run_ids), column.is_not(None))
+        for run_id, body in self._connections.read(query):
+            try:
+                found[run_id] = decoder.decode(body)
+            except UnreadableBodyError:
+                self._unreadable.add(noun, run_id)
+        return found
 
     def cases(self, run_id: str, *, positions: Collection[int] | None = None) -> Iterator[ExpectedCase]:
         """Return a run's cases with their expectations, in file order, or only the cases at some positions."""
@@ -305,13 +317,14 @@ class Store(ViewQueries):
             query = query.where(RESULTS.c.verdict.in_([verdict.value for verdict in verdicts]))
         if valid is not None:
             query = query.where(RESULTS.c.valid.is_(valid))
-        query = query.limit(limit).offset(offset or None)
+        query = query.offset(offset or None)
         decoder = BodyDecoder(ResultBody)
         terms = {criterion: terms for terms, criterion in self._read_terms(number).items()}
         return self._readable(
             "result",
             query,
             lambda row: read_result(decoder.decode(row.body), row.position, row.attempt, row.digest or "", terms),
+            limit,
         )
 
     def count_results(self, run_id: str) -> int:
@@ -359,9 +372,11 @@ class Store(ViewQueries):
         """Count the rows that cannot be read from zero again, or only rows of one kind."""
         self._unreadable.forget_all(noun)
 
-    def _readable(self, noun: str, query: sa.Select[Any], decode: Callable[[Any], T]) -> Iterator[T]:
+    def _readable(
+        self, noun: str, query: sa.Select[Any], decode: Callable[[Any], T], limit: int | None = None
+    ) -> Iterator[T]:
         """Yield the rows that can be decoded. The others are counted, each of them once."""
-        for row in self._connections.rows(query):
+        for row in self._connections.rows(query, limit):
             try:
                 record = decode(row)
             except UnreadableBodyError:

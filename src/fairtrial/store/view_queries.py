@@ -63,14 +63,18 @@ class ViewQueries(RunQueries, ABC):
         )
         return set(map(tuple, self._tuples(query)))
 
-    def mean_values(self, run_id: str, criterion: str) -> dict[int, float]:
-        """Return the mean value of a criterion over the attempts at each case, by position."""
+    def mean_values(self, run_id: str, criterion: str = "") -> dict[str, dict[int, float]]:
+        """Return the mean value of each criterion, or of one, over the attempts at each case: by name and position."""
         number = self._number(run_id)
-        own = sa.select(CRITERIA.c.number).where(CRITERIA.c.run == number, CRITERIA.c.name == storable(criterion))
-        query = sa.select(SCORES.c.position, sa.func.avg(SCORES.c.value)).where(
-            SCORES.c.run == number, SCORES.c.criterion.in_(own), SCORES.c.value.is_not(None)
-        )
-        return dict(self._tuples(query.group_by(SCORES.c.position)))
+        columns = (SCORES.c.criterion, SCORES.c.position)
+        query = sa.select(*columns, sa.func.avg(SCORES.c.value)).group_by(*columns)
+        terms = self._read_terms(number).items()
+        names = {number: own.name for own, number in terms if criterion in ("", own.name)}
+        means: dict[str, dict[int, float]] = {name: {} for name in names.values()}
+        known = query.where(SCORES.c.run == number, SCORES.c.value.is_not(None), SCORES.c.criterion.in_(names))
+        for place, position, mean in self._tuples(known):
+            means[names[place]][position] = mean
+        return means
 
     def criterion_counts(self, run_id: str) -> dict[str, dict[str, int]]:
         """Return the number of outcomes of each criterion by their verdict."""
@@ -147,16 +151,13 @@ class ViewQueries(RunQueries, ABC):
 
         It is for numbers and texts. For 100,000 rows, SQLAlchemy rows take as long as everything else in the query.
         """
-
-        def read(connection: sa.Connection) -> list[Any]:
-            cursor = connection.execute(query).cursor
-            return [] if cursor is None else list(cursor.fetchall())
-
-        return self._connections.transact(read)
+        rows: list[Any] = self._connections.read(query, lambda result: result.cursor and result.cursor.fetchall())
+        return rows or []
 
     def _rows(self, query: sa.Select[Any]) -> list[Any]:
         """Return all rows at once, which takes far less time than rows one by one."""
-        return self._connections.transact(lambda connection: list(connection.execute(query).fetchall()))
+        rows: list[Any] = self._connections.read(query)
+        return rows
 
 
 def _containing(text: str) -> Callable[[bytes], bool]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from fairtrial import RunHistory, UsageError, history
+from fairtrial import RunHistory, UsageError, evaluate, history
 from fairtrial.store import Store
 from graded_runs import graded, graded_run
 
@@ -28,6 +28,16 @@ def store_run(url: str, rng: random.Random, *, broken: int = 0, threshold: float
     """The id of a stored run in which the first cases fail, and the others nearly always pass."""
     values = {name: [float(place >= broken and rng.random() < 0.95)] for place, name in enumerate(CASES)}
     return graded_run(values, store=url, criteria=[graded(threshold)]).info.id
+
+
+def ask_agent(url: str, broken: int = 0) -> None:
+    """Store a run of an agent that answers wrongly in the first cases."""
+    answers = {f"Question {place}?": "Rome" if place < broken else "Paris" for place in range(20)}
+
+    def reply(message: str) -> str:
+        return answers[message]
+
+    evaluate([(question, "Paris") for question in answers], reply, {"exact_match": 1.0}, store=url)
 
 
 def forget(url: str) -> None:
@@ -111,3 +121,31 @@ def test_a_measure_that_no_run_has_is_refused_after_other_looks(url: str) -> Non
     look(url)
     with pytest.raises(UsageError, match="has no measure 'speed'"):
         history(measure="speed", store=url)
+
+
+def test_a_run_that_ends_is_followed_before_the_first_look(url: str) -> None:
+    """The first look then reads what is kept: it gives what a look without it gives."""
+    for number in range(10):
+        ask_agent(url, broken=8 if number >= 6 else 0)
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database:
+        (kept,) = database.execute("SELECT body FROM fairtrial_histories").fetchall()
+    first = history(store=url)
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database:
+        assert database.execute("SELECT body FROM fairtrial_histories").fetchall() == [kept]
+    forget(url)
+    assert history(store=url) == first
+    assert [place for place, row in enumerate(first.rows) if row.step] == [6]
+
+
+def test_a_run_that_would_read_too_much_at_its_end_leaves_it_to_the_first_look(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs of 20 cases may be read."""
+    monkeypatch.setattr("fairtrial.api.decisions.history._MOST_AT_END", 40)
+    for _ in range(2):
+        ask_agent(url)
+    forget(url)
+    ask_agent(url)
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database:
+        assert database.execute("SELECT count(*) FROM fairtrial_histories").fetchone() == (0,)
+    assert len(history(store=url).rows) == 3

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import msgspec
@@ -15,11 +16,11 @@ from fairtrial.analysis.followed_series import FollowedSeries, keep_series
 from fairtrial.analysis.measured_run import CASES
 from fairtrial.analysis.run_series import RunFollower
 from fairtrial.api.run_parts.case_series import LAST, SERIES, find_series
-from fairtrial.api.stores import measure_stored, open_store
-from fairtrial.errors import UsageError, spell
+from fairtrial.api.stores import measure_series, measure_stored, open_store
+from fairtrial.errors import FairtrialError, UsageError, spell
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.run import RunInfo
-from fairtrial.records.run_history import HistoryRow, RunHistory
+from fairtrial.records.run_history import RunHistory
 from fairtrial.records.summary import RunUsage
 from fairtrial.stats.step_detector import RUNS_BETWEEN_FALSE_STEPS, WINDOW
 from fairtrial.store import DEFAULT_URL, Store
@@ -27,7 +28,11 @@ from fairtrial.text.display import count
 
 _CELLS = 1 << 14
 """So many attempts before those that are needed are read at most, so that a kept series can go on for long."""
-_KEPT_VERSION = 2
+_LONG = 1000
+"""A look at so many runs is prepared when a run ends, beside the look at those that a history shows by default."""
+_MOST_AT_END = 1 << 15
+"""So many attempts are read at the end of a run at most, which takes about a second."""
+_KEPT_VERSION = 3
 """The version of a followed series in a store. Whoever changes what follows a run raises it."""
 
 
@@ -53,8 +58,10 @@ def history(
     check_false_every(false_every)
     with closing(open_store(store, create=False)) as run_store:
         common, members = find_series(run_store, run, series, order)
+        cases = run_store.count_cases(members[-1].id)
+        window = members[_find_first(len(members), last, cases) :]
         question = (sorted(common.items()), measure, order, false_every)
-        followed = _follow(run_store, members, question, measure, last)
+        followed = _follow(run_store, window, question, measure)
     notes = []
     undated = sum(not info.git.get("date") for info in members) if order == "commit" else 0
     if undated:
@@ -69,16 +76,38 @@ def history(
     return RunHistory(common, measure, followed.is_rate, false_every, rows, left_out, tuple(notes), cases)
 
 
+def keep_history(store: str, run: str) -> None:
+    """Follow the series of a run that has just ended, so that the first look at its history reads what is kept.
+
+    Nothing is followed if more than 32,768 attempts would have to be read: the first look does that, and says what
+    stands against it.
+    """
+    with suppress(FairtrialError), closing(open_store(store, create=False)) as run_store:
+        common, members = find_series(run_store, run, SERIES, "time")
+        cases = max(1, run_store.count_cases(members[-1].id))
+        question = (sorted(common.items()), CASES, "time", RUNS_BETWEEN_FALSE_STEPS)
+        for first in {_find_first(len(members), last, cases) for last in (LAST, _LONG)}:
+            _follow(run_store, members[first:], question, CASES, _MOST_AT_END // cases)
+
+
+def _find_first(runs: int, last: int, cases: int) -> int:
+    """Return the number of the first run that is followed.
+
+    It depends on numbers of runs and cases alone, so that the answer does, too. A kept series goes on for long: it
+    begins anew after as many runs as are shown, or after so many that a few thousand attempts are read again.
+    """
+    stride = 1 << max(_CELLS // max(1, cases), last, 1).bit_length() - 1
+    return max(0, runs - last - WINDOW) // stride * stride
+
+
 def _follow(
-    store: Store, members: Sequence[RunInfo], question: tuple[Any, ...], measure: str, last: int
-) -> FollowedSeries:
+    store: Store, window: Sequence[RunInfo], question: tuple[Any, ...], measure: str, most: float = math.inf
+) -> FollowedSeries | None:
     """Follow a measure along a series. Of runs that the store has followed before, only new ones are read.
 
-    How far back a series is followed depends on its numbers of runs and cases alone, so that the answer does, too.
+    If more than `most` runs are new, nothing is followed.
     """
-    stride = 1 << max(0, (_CELLS // max(1, store.count_cases(members[-1].id))).bit_length() - 1)
-    first = max(0, len(members) - last - WINDOW) // stride * stride
-    window, histories = members[first:], store.histories()
+    histories = store.histories()
     key = hashlib.sha256(msgspec.json.encode((_KEPT_VERSION, question, window[0].id))).hexdigest()
     versions = histories.versions()
     window_versions = [(info.id, versions.get(info.id, "")) for info in window]
@@ -87,27 +116,26 @@ def _follow(
         series = None
     if series is not None and len(series.members) == len(window_versions):
         return series
+    start = 0 if series is None else len(series.members)
+    if len(window) - start > most:
+        return None
     newest, follower = measure_stored(store, window[-1]), RunFollower(measure, question[-1])
     newest.measure(measure)
-    start, lines = 0, CaseLines()
+    lines = CaseLines()
     if series is not None:
-        start = len(series.members)
-        lines = series.resume(follower, measure_stored(store, window[start - 1], only=measure))
-    for info in window[start:]:
-        run = newest if info is window[-1] else measure_stored(store, info, only=measure)
+        lines = series.resume(follower, next(measure_series(store, [window[start - 1]], measure)))
+    for run in measure_series(store, window[start:], measure):
         lines.add(run)
         follower.add(run)
     followed = keep_series(window_versions, newest, measure, follower, lines)
-    rows = [*followed.rows[:start], *(_with_cost(store, row) for row in followed.rows[start:])]
-    followed = replace(followed, rows=tuple(rows))
+    costs = {
+        run_id: _add_costs(own.spending) for run_id, own in store.summaries([i.id for i in window[start:]]).items()
+    }
+    new_rows = (replace(row, cost=costs.get(row.id)) for row in followed.rows[start:])
+    followed = replace(followed, rows=(*followed.rows[:start], *new_rows))
     if not store.count_skipped() and not any("dataset" in info.config for info in window):
         histories.keep(key, followed)
     return followed
-
-
-def _with_cost(store: Store, row: HistoryRow) -> HistoryRow:
-    summary = store.summary(row.id)
-    return row if summary is None else replace(row, cost=_add_costs(summary.spending))
 
 
 def check_false_every(number: float) -> None:

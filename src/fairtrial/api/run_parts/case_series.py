@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 
-from fairtrial.analysis.measured_run import CASES
+from msgspec.structs import replace
+
+from fairtrial.analysis.failures.run_failures import FINDINGS
+from fairtrial.analysis.measured_run import CASES, MeasuredRun
 from fairtrial.analysis.run_series import follow_case
-from fairtrial.api.stores import measure_stored, open_store
+from fairtrial.api.stores import measure_series, open_store
 from fairtrial.errors import UsageError, spell
+from fairtrial.records.failure_mode import DecisiveStep, FoundFailure
 from fairtrial.records.run import RunInfo
-from fairtrial.records.run_history import CaseHistory
+from fairtrial.records.run_history import CaseFailure, CaseHistory
 from fairtrial.store import DEFAULT_URL, Store
 
 SERIES = ("agent", "eval_set", "branch")
@@ -33,11 +38,34 @@ def case_history(
 ) -> CaseHistory:
     """Return the attempts at a case along a series: whether it is broken or flaky, and since which run.
 
-    `case` is the id or the name of a case. The other arguments are those of `history`.
+    Each run names the decisive steps of the attempts that failed. `case` is the id or the name of a case. The other arguments are those of `history`.
     """
     with closing(open_store(store, create=False)) as run_store:
         common, members = find_series(run_store, run, series, order)
-        return follow_case((measure_stored(run_store, info, only=CASES) for info in members[-last:]), case, common)
+        places: dict[str, list[int]] = {}
+
+        def note_places() -> Iterator[MeasuredRun]:
+            for own in measure_series(run_store, members[-last:], CASES):
+                keys = zip(own.positions, own.keys, own.names, strict=True)
+                places[own.info.id] = [position for position, key, name in keys if case in (key.case, name)]
+                yield own
+
+        found = follow_case(note_places(), case, common)
+        findings: defaultdict[tuple[str, int], list[FoundFailure]] = defaultdict(list)
+        for run_id, position, finding in run_store.findings_at(places):
+            findings[run_id, position].append(finding)
+    positions = {run_id: iter(own) for run_id, own in places.items()}
+    runs = (replace(own, failures=_count_failures(findings[own.id, next(positions[own.id])])) for own in found.runs)
+    return replace(found, runs=tuple(runs))
+
+
+def _count_failures(findings: Sequence[FoundFailure]) -> tuple[CaseFailure, ...]:
+    """Return the different findings with their numbers, the most frequent first."""
+    numbers = Counter((own.reason, own.step) for own in findings if own.version == FINDINGS)
+    return tuple(
+        CaseFailure(reason, None if step is None else DecisiveStep(*step), number)
+        for (reason, step), number in numbers.most_common()
+    )
 
 
 def find_series(store: Store, run: str, series: Sequence[str], order: str) -> tuple[dict[str, str], list[RunInfo]]:

@@ -54,7 +54,7 @@ def sort_keys(store: Store, run_id: str, index: RunIndex, column: str) -> Mappin
     if column == "reason":
         return dict(_reasons(store, run_id, index))
     if column.startswith("c."):
-        return store.mean_values(run_id, column[2:])
+        return store.mean_values(run_id, column[2:]).get(column[2:], {})
     if column.startswith("g."):
         own = ((case.position, case.case.groups.get(column[2:])) for case in store.cases(run_id))
         return {position: group_text(value) for position, value in own if value is not None}

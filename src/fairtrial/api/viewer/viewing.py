@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from itertools import dropwhile, islice
 from typing import Any, TypeVar
 
 import msgspec
@@ -42,7 +42,6 @@ from fairtrial.reports.views.view import ComparedRow, attempt_parts, compared_ro
 from fairtrial.reports.views.view_attempts import AgentIndex, attempt_view
 from fairtrial.reports.views.view_modes import decisive_view
 from fairtrial.reports.views.view_rows import RowBuilder
-from fairtrial.store import UnreadableBodyError
 from fairtrial.system.unreadable_rows import EXPLANATION
 
 MOST_ROWS = 200
@@ -87,15 +86,13 @@ class StoreViewer:
 
         Pages follow each other by the key of their last run, so that a new run does not move them.
         """
-        rows: list[shapes.RunRow] = []
-        is_after = not before
-        for run_id, _ in self.store.run_ids():
-            if is_after and len(rows) == _RUNS:
-                return shapes.RunListView(rows, rows[-1].id)
-            if is_after and (row := self._run_row(run_id)) is not None and _mentions(row, text):
-                rows.append(row)
-            is_after = is_after or run_id == before
-        return shapes.RunListView(rows)
+        ids = iter(run_id for run_id, _ in self.store.run_ids())
+        if before:
+            ids = islice(dropwhile(lambda run_id: run_id != before, ids), 1, None)
+        batches = iter(lambda: list(islice(ids, _RUNS)), [])
+        found = (row for batch in batches for row in self._run_rows(batch) if _mentions(row, text))
+        rows = list(islice(found, _RUNS))
+        return shapes.RunListView(rows, rows[-1].id if next(found, None) is not None else "")
 
     def runs_state(self) -> Hashable:
         """Return a value that is another one as soon as the list of runs looks different."""
@@ -106,17 +103,22 @@ class StoreViewer:
             tuple((run_id, self.store.last_change(run_id), self.store.run_is_written(run_id)) for run_id in going_on),
         )
 
-    def _run_row(self, run_id: str) -> shapes.RunRow | None:
-        try:
-            info = self.store.run(run_id)
-        except (UsageError, UnreadableBodyError):  # the run was removed meanwhile, or its row cannot be read
-            return None
+    def _run_rows(self, run_ids: Sequence[str]) -> Iterator[shapes.RunRow]:
+        """Yield the rows of runs, but of those that were removed meanwhile or cannot be read."""
+        infos = self.store.find_runs(run_ids)
+        with self._lock:
+            new_ids = [own.id for own in infos.values() if ("row", own.id, own.finished) not in self._cache]
+        summaries = self.store.summaries(new_ids) if new_ids else {}
+        for info in filter(None, map(infos.get, run_ids)):
+            yield self._run_row(info, summaries)
+
+    def _run_row(self, info: RunInfo, summaries: Mapping[str, Summary]) -> shapes.RunRow:
         if info.finished is None:
             counts = self.store.count_by_verdict(info.id)
             return run_row(info, Summary(NOT_MET[1], cases=counts), is_alive=self.store.run_is_written(info.id))
         return self._find_cached(
             ("row", info.id, info.finished),
-            lambda: run_row(info, self._numbers.summary(info)[0], is_alive=False),
+            lambda: run_row(info, summaries.get(info.id) or self._numbers.summary(info)[0], is_alive=False),
         )
 
     def find_run(self, run_id: str) -> RunInfo:
@@ -329,7 +331,7 @@ class StoreViewer:
     def _compared_rows(self, run_id: str) -> list[ComparedRow]:
         index = self._index(run_id)
         keys = {position: (key, name) for position, key, name in self.store.case_keys(run_id)}
-        means = {name: self.store.mean_values(run_id, name) for name in self.store.criterion_terms(run_id)}
+        means = self.store.mean_values(run_id)
         return [
             compared_row(
                 position,

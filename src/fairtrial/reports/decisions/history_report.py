@@ -7,15 +7,16 @@ from collections.abc import Callable, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.run_history import CaseHistory, HistoryRow, HistoryStep, RunHistory
+from fairtrial.records.run_history import CaseFailure, CaseHistory, HistoryRow, HistoryStep, RunHistory
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import points
 from fairtrial.reports.numbers import DASH, dollars, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import count, shorten_commit, visible_line
+from fairtrial.text.display import count, shorten, shorten_commit, visible_line
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 60
+_LONGEST = 120
 NO_STEP = "No step: nothing shows that the agent changed."
 
 
@@ -26,6 +27,7 @@ def history_rows(history: RunHistory) -> Rows:
         "models": [" ".join(row.models) for row in history.rows],
         "job": [row.ci for row in history.rows],
         "tags": [" ".join(row.tags) for row in history.rows],
+        "changed": [", ".join(row.changed) for row in history.rows],
     }
     if len(set(columns["models"])) == 1:
         del columns["models"]
@@ -80,7 +82,10 @@ def history_report(history: RunHistory) -> RenderableType:
 def row_sentences(row: HistoryRow, history: RunHistory) -> list[str]:
     """Return why a segment begins with a run, and the step before it."""
     sentences = [f"{row.id}: a new segment begins: {row.new_segment}"] if row.new_segment else []
-    return [*sentences, *([describe_step(row.step, is_rate=history.is_rate)] if row.step is not None else [])]
+    if row.step is None:
+        return sentences
+    changed = f"; changed in {row.id}: {', '.join(row.changed)}" if row.changed else ""
+    return [*sentences, describe_step(row.step, is_rate=history.is_rate) + changed]
 
 
 def describe_step(step: HistoryStep, *, is_rate: bool) -> str:
@@ -120,11 +125,14 @@ def _share(value: float, low: float, high: float) -> float:
 
 def case_history_report(history: CaseHistory) -> RenderableType:
     """Return the attempts at a case run by run, its state, and its pass rate."""
-    rows = Rows(("run", "commit", "passed", "attempts", "without verdict", ""))
+    titles = ("run", "commit", "passed", "attempts", "without verdict", "")
+    has_failures = any(run.failures for run in history.runs)
+    rows = Rows((*titles, "where it failed") if has_failures else titles)
     for run in history.runs:
         edited = "expectation changed" if run.expectation_changed else ""
         cells = (f"{run.passed:,}", f"{run.attempts:,}", f"{run.missing:,}" if run.missing else "")
-        rows.add(run.id, shorten_commit(run.commit) or DASH, *cells, edited)
+        places = ("; ".join(map(_describe_failure, run.failures)),) if has_failures else ()
+        rows.add(run.id, shorten_commit(run.commit) or DASH, *cells, edited, *places)
     value = history.pass_rate
     ends = interval(Estimate(value.value, value.low, value.high), percent=True)
     rate_text = "" if value.value is None else f"; {rate(value.value)} of the attempts passed ({ends})"
@@ -132,3 +140,10 @@ def case_history_report(history: CaseHistory) -> RenderableType:
     commit = f", commit {shorten_commit(first.commit)}" if first is not None and first.commit else ""
     since = f" since {history.since}{commit}" if history.since else ""
     return Group(rows, Text(""), Text(visible_line(f"{history.case} is {history.state}{since}{rate_text}."), "bold"))
+
+
+def _describe_failure(failure: CaseFailure) -> str:
+    """Return where and why attempts failed, and how many did if there are several."""
+    place = failure.reason if failure.step is None else f"{failure.step.place}: {failure.reason}"
+    number = f" ({count(failure.attempts, 'attempt')})" if failure.attempts > 1 else ""
+    return f"{visible_line(shorten(place, _LONGEST))}{number}"
