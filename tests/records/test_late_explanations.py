@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+import fairtrial
 from builders import call, case, trace, turn
 from fairtrial.metrics import trajectory
 from fairtrial.metrics.trajectory import MatchType, ToolTrajectory
@@ -81,6 +82,14 @@ def test_a_copy_is_a_record(copied: Callable[[Score], Score]) -> None:
     """Another process gets the score itself, which can be replaced in part."""
     assert type(copied(make_late())) is Score
     assert replace(copied(make_late()), reason="another") == replace(WHOLE, reason="another")
+
+
+def test_secrets_are_removed_from_it() -> None:
+    """What `redact` returns of it is a record without the secret."""
+    secret = replace(WHOLE, reason="the password is hunter2.Prod9X")
+    clean, redactions = fairtrial.redact(explain_later(0.25, WHOLE.key, lambda: secret))
+    assert (clean, redactions) == fairtrial.redact(secret)
+    assert redactions
 
 
 def test_it_is_frozen() -> None:
