@@ -11,6 +11,7 @@ import time
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from measuring import OURS, SIDES, heading, in_turn, line, run, target, yardstick
@@ -43,6 +44,7 @@ def main(peer: str) -> None:
         target("peak memory", large["mb"], "MB", at_most=400)
         line("peak memory of a quarter of the conversations", f"{small['mb']:.0f} MB")
         _measure_failures(folder)
+        _measure_reading(folder)
         _compare(folder, peer)
 
 
@@ -57,6 +59,15 @@ def _measure_failures(folder: Path) -> None:
 
     passing, failing = in_turn(lambda: cpu("passing"), lambda: cpu("failing"), times=3)
     line("CPU if every conversation fails / if every one passes", f"{failing / passing:.2f}")
+
+
+def _measure_reading(folder: Path) -> None:
+    """Print how much longer reading takes than decoding the same JSON without types, in one process."""
+    write_traffic(folder / "read.jsonl", CONVERSATIONS // 40)
+    said = [run([OURS, SIDES / "conversations_read.py", folder / "read.jsonl"]).said for _ in range(3)]
+    assert all(taken["conversations"] == CONVERSATIONS // 40 for taken in said)
+    ratio = median(min(taken["passes"]) / taken["decoding"] for taken in said)
+    target("reading / decoding JSON without types", ratio, "times", at_most=5)
 
 
 def _compare(folder: Path, peer: str) -> None:

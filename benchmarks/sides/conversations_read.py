@@ -1,4 +1,7 @@
-"""fairtrial: reads the conversations of FILE twice. The CPU of the faster reading counts."""
+"""fairtrial: reads the conversations of FILE three times, beside its JSON without types. The fastest pass counts.
+
+Both sides keep what they read.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,25 @@ import gc
 import json
 import sys
 import time
+from pathlib import Path
+
+import msgspec
 
 from fairtrial.api.eval_files import load_recordings
 
-passes = []
-for _ in range(2):
+decode = msgspec.json.Decoder().decode
+lines = Path(sys.argv[1]).read_bytes().splitlines()
+passes, decoding = [], []
+for _ in range(3):
     gc.collect()
     start = time.process_time()
-    count = len(load_recordings([sys.argv[1]]))
+    recordings = load_recordings([sys.argv[1]])
     passes.append(time.process_time() - start)
-print(json.dumps({"conversations": count, "passes": passes}))
+    count = len(recordings)
+    del recordings
+    gc.collect()
+    start = time.process_time()
+    values = [decode(line) for line in lines]
+    decoding.append(time.process_time() - start)
+    del values
+print(json.dumps({"conversations": count, "passes": passes, "decoding": min(decoding)}))

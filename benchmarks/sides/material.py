@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import re
 from collections.abc import Iterator
@@ -79,23 +80,51 @@ def _korean_word(chance: random.Random) -> str:
     return b"".join(syllables).decode("euc_kr")
 
 
-def conversations(count: int, differing: int) -> Iterator[list[tuple[Json, Json]]]:
-    """Yield conversations of four invocations with five calls each, as google-adk holds them: recorded and expected.
+def conversations(count: int, differing: int, shape: str = "flat") -> Iterator[list[tuple[Json, Json]]]:
+    """Yield conversations as google-adk holds them: invocations as they were recorded, and as they were expected.
 
-    Of `differing` invocations one differs in an argument of its last call.
+    `flat` conversations have four invocations of five calls. `nested` ones have one invocation of one to eight calls
+    with nested arguments, and no two of them are equal. Of `differing` invocations one differs in a call.
     """
-    for i in range(0, 4 * count, 4):
-        yield [_pair(k, differs=differing > 0 and k % differing == 0) for k in range(i, i + 4)]
+    chance = random.Random(5)
+    for i in range(count):
+        numbers = range(4 * i, 4 * i + 4) if shape == "flat" else (i,)
+        yield [
+            _pair(
+                k,
+                _flat_calls(k) if shape == "flat" else _nested_calls(chance),
+                place=(4 if shape == "flat" else chance.randrange(8)) if differing and k % differing == 0 else None,
+            )
+            for k in numbers
+        ]
 
 
-def _pair(i: int, *, differs: bool) -> tuple[Json, Json]:
-    calls = [
+def _flat_calls(i: int) -> list[Json]:
+    return [
         {"name": f"tool_{k}", "args": {"order_id": f"A-{i % 97}", "quantity": k, "tags": ["new", "gift"]}}
         for k in range(5)
     ]
+
+
+def _nested_calls(chance: random.Random) -> list[Json]:
+    return [
+        {
+            "name": f"tool_{chance.randrange(6)}",
+            "args": {
+                "quantity": chance.randrange(1000),
+                "items": [{"sku": f"S{chance.randrange(10**6)}", "gift": chance.random() < 0.5} for _ in range(3)],
+                "address": {"street": f"{chance.randrange(200)} High Street", "zip": str(chance.randrange(10**5))},
+            },
+        }
+        for _ in range(chance.randint(1, 8))
+    ]
+
+
+def _pair(i: int, calls: list[Json], *, place: int | None) -> tuple[Json, Json]:
     events = []
     for k, call in enumerate(calls):
-        args = {**call["args"], "quantity": -1} if differs and k == 4 else dict(call["args"])
+        differs = place is not None and k == place % len(calls)
+        args = {**call["args"], "quantity": -1} if differs else copy.deepcopy(call["args"])
         called = {"id": f"adk-{i}-{k}", "args": args, "name": call["name"]}
         answered = {"id": f"adk-{i}-{k}", "name": call["name"], "response": {"ok": True}}
         events.append({"author": "shop", "content": _content("model", {"function_call": called})})

@@ -199,6 +199,23 @@ def test_large_files_are_shards_of_their_own(tmp_path: Path, monkeypatch: pytest
     assert [(shard.number, shard.members) for shard in parts] == [(number, ()) for number in range(8)]
 
 
+@pytest.mark.parametrize(
+    ("size", "count"),
+    [(4 << 20, 1), ((4 << 20) + 1, 3), (10 << 20, 5), (100 << 20, 32), (512 << 20, 32), (1 << 30, 64)],
+)
+def test_a_file_has_enough_shards_for_many_workers(tmp_path: Path, size: int, count: int) -> None:
+    """A small file is not cut, a file of up to 512 MB has at most 32 shards, and no shard is above 16 MiB."""
+    path = write_lines(tmp_path / "traffic.jsonl", [conversation(0)])
+    with path.open("r+b") as file:
+        file.truncate(size)
+    cut = list(shards.cut_into_shards(data_files.find_data_files([path])))
+    assert len(cut) == count
+    assert [shard.start for shard in cut[1:]] == [shard.end for shard in cut[:-1]]
+    assert (cut[0].start, cut[-1].end) == (0, size)
+    assert max(shard.size for shard in cut) - min(shard.size for shard in cut) <= 1
+    assert max(shard.size for shard in cut) <= 16 << 20
+
+
 def test_a_line_belongs_to_one_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever the file is cut, also at the end of a line and inside of a character, each conversation is read once."""
     conversations = [{**conversation(i), "id": f"주문-{i}"} for i in range(4)]

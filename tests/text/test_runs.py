@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import secret_corpus
-from fairtrial.text.layers import find_base64
+from fairtrial.text.layers import find_base64, has_long_word
 from fairtrial.text.redaction.key_forms import KeyForm
 from fairtrial.text.redaction.provider_keys import FORMS, find_signs
 from fairtrial.text.redaction.redact import make_finders, may_hold_secrets
@@ -24,6 +24,15 @@ def test_a_run_is_found_wherever_it_stands(text: str, length: int) -> None:
     """The places are those of a pattern, for any text, with surrogates too."""
     expected = [match.span() for match in re.finditer(f"[ab]{{{length},}}", text)]
     assert list(long_runs("ab", length)(text)) == expected
+
+
+@given(st.binary(min_size=1, max_size=40), st.sampled_from(["", " ", '"', "=", "é"]), st.booleans())
+def test_a_text_without_a_long_word_holds_no_base64(data: bytes, beside: str, is_url: bool) -> None:
+    """The search for base64 may be left out, whatever the alphabet and the padding."""
+    encoded = (base64.urlsafe_b64encode if is_url else base64.b64encode)(data).decode()
+    text = f"{beside}{encoded}{beside}"
+    assert has_long_word(text) or not list(find_base64(text))
+    assert has_long_word(text) or len(encoded) < 16
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{form.owner} {form.literal}")

@@ -20,8 +20,14 @@ from fairtrial.system.importing import import_extra
 
 SHARD_BYTES = 16 << 20
 """The largest size of a shard of JSON lines, and the uncompressed size of the row groups in a shard of Parquet."""
+_SMALLEST_CUT = 2 << 20
+_CUTS = 32
+"""A file is cut into so many shards, unless they are smaller than `_SMALLEST_CUT` or larger than `SHARD_BYTES`.
+
+With few shards, workers wait for the last of them: of seven equal shards, two workers do one at a time four times.
+"""
 GROUP_BYTES = 4 << 20
-"""Small files are read together as one shard up to this size."""
+"""Small files are read together as one shard up to this size. They are not cut."""
 _GROUP_FILES = 1000
 _SNIFFED_LINES = 20
 _LONGEST_SNIFFED = 16 << 20
@@ -149,10 +155,16 @@ def _make_shards(file: DataFile, columns: Columns | None, note: Callable[[str], 
     elif packing:
         yield Shard(0, file.path, file.size, "lines", item, packing)
     else:
-        count = -(-file.size // SHARD_BYTES)
+        count = -(-file.size // _shard_bytes(file.size))
         ends = [file.size * i // count for i in range(count + 1)]
         for start, end in pairwise(ends):
             yield Shard(0, file.path, end - start, "lines", item, "", start, end)
+
+
+def _shard_bytes(size: int) -> int:
+    """Return the size of the shards of a file of some size."""
+    smallest = GROUP_BYTES if size <= GROUP_BYTES else _SMALLEST_CUT
+    return min(SHARD_BYTES, max(smallest, -(-size // _CUTS)))
 
 
 def _item_format(stream: BinaryIO) -> str:
@@ -199,9 +211,10 @@ def _row_shards(
             f"{spell('data_columns')} says otherwise"
         )
     metadata, start, size = content.metadata, 0, 0
+    enough = _shard_bytes(sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)))
     for group in range(metadata.num_row_groups):
         size += metadata.row_group(group).total_byte_size
-        if size >= SHARD_BYTES or group == metadata.num_row_groups - 1:
+        if size >= enough or group == metadata.num_row_groups - 1:
             yield Shard(0, file.path, size, "rows", "", "", start, group + 1, own_columns)
             start, size = group + 1, 0
 

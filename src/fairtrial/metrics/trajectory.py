@@ -19,7 +19,7 @@ from fairtrial.metrics.expectations import conflicting_counts, forbidden_tools, 
 from fairtrial.metrics.pairing import compare_each, missing_calls, rest_elsewhere, unknown_calls
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import not_recorded
-from fairtrial.records.score import PartKey, Score
+from fairtrial.records.score import PartKey, Score, explain_later
 from fairtrial.records.trace import Invocation, ToolCall, Trace
 
 MatchType = Literal["EXACT", "IN_ORDER", "ANY_ORDER"]
@@ -184,78 +184,88 @@ class ToolTrajectory:
     ) -> Score:
         if not (self.forbidden_tools or self.optional_tools) and self._matcher.are_recorded_pairs(actual, expected):
             return Score(1.0, key=key)
-        forbidden = self.forbidden_tools and self._forbidden(actual, invocations)
-        all_actual, all_expected = actual, expected
+        forbidden = self._forbidden(actual, invocations) if self.forbidden_tools else []
+        calls = CallLists(actual, expected)
         if self.optional_tools:
             actual = [call for call in actual if call.name not in self.optional_tools]
             expected = [call for call in expected if call.name not in self.optional_tools]
-        prefix = self._matcher.common_prefix(actual, expected)
-        in_pairs = not forbidden and len(actual) == len(expected) == prefix
-        is_settled = in_pairs and not self.optional_tools
-        partners = [] if is_settled else self._partners(actual, expected, self._matcher, prefix)
-        value = 0.0 if forbidden else 1.0 if in_pairs else self._value(actual, expected, self._matcher, partners)
-        withheld = [call for call in actual if call.withheld] if value else []
-        if withheld and self._strict_value(actual, expected) != value:
+        withheld = [call for call in actual if call.withheld]
+        is_zero = forbidden or (not withheld and self._rules_out(actual, expected))
+        value = 0.0 if is_zero else self._value(actual, expected, self._matcher)
+        if value and withheld and self._value(actual, expected, self._strict_matcher) != value:
             return Score(None, not_recorded(withheld[0], "args"), side="infrastructure", key=key)
-        if is_settled:
+        if value == 1 and not self.optional_tools and self._matcher.in_pairs(actual, expected):
             return Score(1.0, key=key)  # an alignment would say nothing
+        explain = partial(self._explain, value, calls, CallLists(actual, expected), key, forbidden)
+        # A function of the user may raise, or decide otherwise later.
+        return explain_later(value, key, explain) if self._matcher.by_equality else explain()
+
+    def _explain(
+        self, value: float, calls: CallLists, compared: CallLists, key: PartKey | None, forbidden: Sequence[str]
+    ) -> Score:
+        """Return the score with the alignment of both lists, of which calls of optional tools are not `compared`."""
+        actual, expected = compared
+        prefix = self._matcher.common_prefix(actual, expected)
         places: list[int] | None = None
         if self.match_type == "ANY_ORDER":
+            partners = assignment(actual, expected, self._matcher, prefix=prefix)
             rows, places = align_in_any_order(actual, expected, partners, self._matcher)
         else:
             rows = align(actual, expected, self._matcher, surplus_is_fault=self.match_type == "EXACT", start=prefix)
-        calls = aligned_calls(rows, CallLists(all_actual, all_expected), self._matcher, self._tools, places)
+        aligned = aligned_calls(rows, calls, self._matcher, self._tools, places)
         if value == 1:
-            return Score(1.0, key=key, calls=calls)
+            return Score(1.0, key=key, calls=aligned)
         reason = f"forbidden tool called: {', '.join(sorted(set(forbidden)))}" if forbidden else difference(rows)
         lines, quotes = show(rows)
-        return Score(value, f"{reason}\n{lines}", quotes=quotes, key=key, calls=calls)
+        return Score(value, f"{reason}\n{lines}", quotes=quotes, key=key, calls=aligned)
 
     def _forbidden(self, actual: Sequence[ToolCall], invocations: Sequence[Invocation]) -> list[str]:
         """Return the forbidden tools that were called, also by agents that answered as tools."""
         inner = [call for invocation in invocations for call in invocation.inner_tool_calls]
         return [call.name for call in (*actual, *inner) if call.name in self.forbidden_tools]
 
-    def _strict_value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> float:
-        """Return the value if arguments that are not recorded match nothing."""
-        match = self._strict_matcher
-        if match.in_pairs(actual, expected):
-            return 1.0
-        return self._value(actual, expected, match, self._partners(actual, expected, match))
+    def _rules_out(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
+        """Return whether two lists of recorded calls do not match even if true counts as 1, so that the value is 0.
 
-    def _partners(
-        self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher, prefix: int = 0
-    ) -> list[int]:
-        """Return for each expected call the place of its partner or -1, or nothing if the order counts."""
-        return assignment(actual, expected, match, prefix=prefix) if self.match_type == "ANY_ORDER" else []
-
-    def _value(
-        self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher, partners: Sequence[int]
-    ) -> float:
-        """Return the value of calls that do not match in pairs, in which case every match type gives 1."""
-        ordered = self.match_type != "ANY_ORDER"
-        if self.partial == "edit":
-            longest = max(len(actual), len(expected))
-            return 1 - _edits(actual, expected, match) / longest if longest else 1.0
-        if self.partial == "f1":
-            total = len(actual) + len(expected)
-            matched = _common(actual, expected, match) if ordered else _count_paired(partners)
-            return 2 * matched / total if total else 1.0
+        Python compares whole lists of values in less time than `CallMatcher` compares two calls.
+        """
+        if self.partial or self.ignore_args or not self._matcher.by_equality:
+            return False
+        ours, theirs = ([(call.name, call.args) for call in calls] for calls in (actual, expected))
         if self.match_type == "EXACT":
-            return 0.0
+            return ours != theirs
         if self.match_type == "IN_ORDER":
-            rest = iter(actual)
-            return float(all(any(match(ours, theirs) for ours in rest) for theirs in expected))
-        return float(_count_paired(partners) == len(expected))
+            rest = iter(ours)
+            return not all(call in rest for call in theirs)
+        try:
+            for call in theirs:
+                ours.remove(call)
+        except ValueError:
+            return True
+        return False
+
+    def _value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> float:
+        """Return the value of two lists of calls. If `match` pairs them by position, every match type gives 1."""
+        if self.match_type == "EXACT" and self.partial is None:
+            return float(match.in_pairs(actual, expected))
+        prefix = match.common_prefix(actual, expected)
+        if len(actual) == len(expected) == prefix:
+            return 1.0
+        if self.partial == "edit":
+            return 1 - _edits(actual, expected, match) / max(len(actual), len(expected))
+        if self.match_type == "ANY_ORDER":
+            partners = assignment(actual, expected, match, prefix=prefix)
+            paired = len(partners) - partners.count(-1)
+            return 2 * paired / (len(actual) + len(expected)) if self.partial else float(paired == len(expected))
+        if self.partial == "f1":
+            return 2 * _common(actual, expected, match) / (len(actual) + len(expected))
+        rest = iter(actual[prefix:])
+        return float(all(any(match(ours, theirs) for ours in rest) for theirs in expected[prefix:]))
 
 
 def _no_expected_calls(expected: Invocation) -> str:
     """Return why the calls of an invocation cannot be compared, or an empty text."""
     return _NOTHING_EXPECTED if expected.steps is None else ""
-
-
-def _count_paired(partners: Sequence[int]) -> int:
-    return len(partners) - partners.count(-1)
 
 
 def _common(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import make_dataclass
 from functools import cache, lru_cache
 from math import inf
-from typing import Literal
+from typing import Any, ClassVar, Literal, NoReturn, cast
 
 from fairtrial.records.average import mean
 from fairtrial.records.decoding import convert
@@ -155,6 +156,82 @@ class Score(Record, frozen=True):
     def title(self) -> str:
         """The name of a part for people: its label, or otherwise its key."""
         return self.label or ("" if self.key is None else str(self.key))
+
+
+class _LateScore:
+    """A score without parts, whose reason, quotes and calls are made when they are first read.
+
+    It takes the place of a `Score`: `isinstance`, equality, hash, repr, copies and pickles are those of the score.
+    msgspec writes it as a dataclass with the fields of `Score`, which gives the same JSON. Only the functions of
+    `msgspec.structs` refuse it, and need `settle`.
+    """
+
+    __slots__ = ("_explain", "explained", "key", "value")
+    __dataclass_fields__: ClassVar[dict[str, Any]] = vars(make_dataclass("_", Score.__struct_fields__))[
+        "__dataclass_fields__"
+    ]
+    label, applicable, parts, ballots, side, first, fact = "", True, (), (), None, None, None
+    title = Score.title
+
+    def __init__(self, value: float, key: PartKey | None, explain: Callable[[], Score]) -> None:
+        _set_value(self, value)
+        _set_key(self, key)
+        _set_explain(self, explain)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Score]:  # type: ignore[override]
+        return Score
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field or a method of the explained score. Python asks for those that are not set yet."""
+        if name == "explained":
+            try:
+                explained = self._explain()
+            except Exception as error:  # noqa: BLE001  (the value is known, and a report must not fail for its reason)
+                reason = f"the difference cannot be shown: {type(error).__name__}: {error}"
+                explained = Score(self.value, reason, key=self.key)
+            _set_explained(self, explained)
+            _set_explain(self, None)  # what was compared is not needed any more
+            return explained
+        return getattr(self.explained, name)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"immutable type: '{Score.__name__}'")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"immutable type: '{Score.__name__}'")
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.explained == (other.explained if type(other) is _LateScore else other))
+
+    def __hash__(self) -> int:
+        return hash(self.explained)
+
+    def __repr__(self) -> str:
+        return repr(self.explained)
+
+    def __reduce__(self) -> Any:
+        return self.explained.__reduce__()
+
+
+_set_value, _set_key, _set_explain, _set_explained = (
+    getattr(_LateScore, name).__set__ for name in ("value", "key", "_explain", "explained")
+)
+
+
+def explain_later(value: float, key: PartKey | None, explain: Callable[[], Score]) -> Score:
+    """Return the score that `explain` returns, which is called when its reason, quotes or calls are first read.
+
+    `value` and `key` are those of that score. It has no other fields than these five.
+    For example, a run compares a million invocations, and a report explains the twenty that it shows.
+    """
+    return cast("Score", _LateScore(value, key, explain))
+
+
+def settle(score: Score) -> Score:
+    """Return a score as a record of its own class, which the functions of `msgspec.structs` take."""
+    kind: type = type(score)
+    return cast("_LateScore", score).explained if kind is _LateScore else score
 
 
 Bounds = tuple[float, float]

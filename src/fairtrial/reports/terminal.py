@@ -15,7 +15,7 @@ from fairtrial.records.attempt import Failure
 from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.result import CaseResult, InvocationInjection, Outcome, Verdict
 from fairtrial.records.run import RunInfo
-from fairtrial.records.score import Score
+from fairtrial.records.score import Score, settle
 from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import CaseAttempts, attempts
 from fairtrial.reports.numbers import beside, quantity, with_unit
@@ -284,7 +284,7 @@ def _without_cause(outcome: Outcome, cause: str) -> Outcome:
 
     def shorten_reason(score: Score) -> Score:
         return replace(
-            score, reason=score.reason.removesuffix(f": {cause}"), parts=tuple(map(shorten_reason, score.parts))
+            settle(score), reason=score.reason.removesuffix(f": {cause}"), parts=tuple(map(shorten_reason, score.parts))
         )
 
     return replace(outcome, score=shorten_reason(outcome.score))

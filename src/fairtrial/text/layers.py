@@ -38,6 +38,10 @@ SHORTEST_BASE64 = 16
 _SHORT = 48
 """The length of runs whose text is remembered."""
 _BASE64 = LazyPattern(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,200000}={0,2}(?![A-Za-z0-9+/_=-])")
+WORD_SIGNS = "_.~+/=:%-"
+"""The signs beside letters and digits in long words."""
+find_long_words = long_runs(f"{ascii_letters}{digits}{WORD_SIGNS}", SHORTEST_BASE64)
+"""Every key of a provider, and every run of base64, stands in such a word."""
 _base64_runs = long_runs(f"{ascii_letters}{digits}+/_-", SHORTEST_BASE64)
 _CONTROL = LazyPattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -82,6 +86,11 @@ class Base64Run(NamedTuple):
         encoder = base64.urlsafe_b64encode if is_urlsafe else base64.b64encode
         encoded = encoder(text.encode()).decode()
         return encoded if self.raw.endswith("=") or len(self.raw) % 4 == 0 else encoded.rstrip("=")
+
+
+def has_long_word(text: str) -> bool:
+    """Return whether a text has a word of `find_long_words`. Without one, there is no provider key and no base64."""
+    return next(find_long_words(text), None) is not None
 
 
 def signs_of_layers(text: str) -> Iterator[str]:

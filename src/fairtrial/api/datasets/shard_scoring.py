@@ -34,7 +34,7 @@ from fairtrial.llm.remote_calls import Link, collect_ballots, connect_to
 from fairtrial.loading.matching import CaseFinder
 from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.loading.shard_reading import Item, Refused, read_shard
-from fairtrial.loading.shards import Shard
+from fairtrial.loading.shards import SHARD_BYTES, Shard
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
@@ -252,7 +252,12 @@ class _ShardWork:
     examples: list[str] = field(default_factory=list)
     strata: Counter[str] = field(default_factory=Counter)
     carried: Counter[str] = field(default_factory=Counter)
-    passes: EvenSample[Row] = field(default_factory=lambda: EvenSample(_PASSES))
+
+    @cached_property
+    def passes(self) -> EvenSample[Row]:
+        """The passes whose properties are kept. Behind the first shard of a file, a small shard keeps fewer."""
+        share = max(_PASSES // 4, _PASSES * self.shard.size // SHARD_BYTES) if self.shard.start else _PASSES
+        return EvenSample(min(_PASSES, share))
 
     @cached_property
     def key(self) -> Callable[[CaseResult], Row]:
@@ -330,13 +335,7 @@ class _ShardWork:
                 task.cancel()
             raise
 
-    def write(
-        self,
-        case: PlannedCase,
-        recording: Recording,
-        item: Item | None,
-        result: CaseResult,
-    ) -> None:
+    def write(self, case: PlannedCase, recording: Recording, item: Item | None, result: CaseResult) -> None:
         """Write the rows of a conversation. Keep the conversation if it does not pass."""
         attempt = table_attempt(self.scorer.run, result, recording)
         verdict = attempt.verdict

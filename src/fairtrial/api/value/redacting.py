@@ -42,7 +42,7 @@ def redact(value: T, *, people: bool = False, emails: bool = True) -> tuple[T, t
         clean, redactions = redact_json(cast("Json", value), emails=emails, people=people)
         return cast("T", clean), redactions
     clean, redactions = redact_json(msgspec.json.decode(msgspec.json.encode(value)), emails=emails, people=people)
-    return (cast("T", convert(clean, type(value))), redactions) if redactions else (value, ())
+    return (cast("T", convert(clean, value.__class__)), redactions) if redactions else (value, ())
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,15 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from functools import cache
-from string import ascii_letters, digits
 
+from fairtrial.text.layers import WORD_SIGNS, find_long_words
 from fairtrial.text.redaction import named_keys
 from fairtrial.text.redaction.key_forms import KeyForm, measure_entropy, read_forms
 from fairtrial.text.redaction.secret_values import is_mixed
-from fairtrial.text.runs import long_runs
 
 LEFT = r"(?<![A-Za-z0-9])"
 """The place where a key may start: after any character except ASCII letters and digits."""
 RIGHT = r"(?![A-Za-z0-9_-])"
-SHORTEST = 16
-"""The shortest key length. Most strings in traces are shorter."""
 _SIGN_LENGTH = 40
 _FEWEST_CHARACTERS = 7
 """A placeholder such as `sk-aaaa...` has fewer different characters."""
@@ -25,10 +22,7 @@ _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PLACEHOLDER = re.compile(r"example|EXAMPLE|[Yy]our[_-]|YOUR[_-]|x{5}|X{5}|placeholder|1234567890")
 
 
-_SIGNS = "_.~+/=:%-"
-_long_words = long_runs(f"{ascii_letters}{digits}{_SIGNS}", SHORTEST)
-"""Every key holds its literal in a run of so many of these characters."""
-_TO_SPACES = str.maketrans(_SIGNS, " " * len(_SIGNS))
+_TO_SPACES = str.maketrans(WORD_SIGNS, " " * len(WORD_SIGNS))
 
 
 def _by_start(forms: Iterable[KeyForm]) -> tuple[tuple[KeyForm, ...], dict[str, tuple[KeyForm, ...]]]:
@@ -58,7 +52,7 @@ _FORMS_INSIDE, _FORMS_BY_START = _by_start(FORMS)
 
 def find_signs(text: str) -> list[str]:
     """Return the beginnings of long words with a form's literal, in lower case. The patterns are far slower."""
-    places = list(_long_words(text))
+    places = list(find_long_words(text))
     if not places:
         return []
     words = [text[start:end] for start, end in places]
@@ -93,7 +87,7 @@ def find(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _find_all(text: str) -> Iterator[tuple[int, int, str]]:
-    words = [(text[start:end], start, end) for start, end in _long_words(text)]
+    words = [(text[start:end], start, end) for start, end in find_long_words(text)]
     for _, *place in words:
         yield from named_keys.find_beside(text, *place)
     for form in _possible_forms(" ".join([word for word, _, _ in words])):

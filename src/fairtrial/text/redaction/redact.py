@@ -147,7 +147,7 @@ def find_removals(text: str, search: Search, layers: int = LAYERS, before: str =
 def _find_plain(text: str, search: Search, before: str) -> list[Removal]:
     """Return the removals in a text as it stands. A later finder does not see the finds of earlier finders."""
     removals: list[Removal] = []
-    for (kind, _, find), signs in search.finders:
+    for (kind, _, find, _), signs in search.finders:
         if before and kind in KINDS_BY_NAME:
             size = len(before)
             found = find(before + text, signs)
@@ -294,7 +294,12 @@ _FINDERS = (
     Finder("connection_string", _signs_of_connections, _connection_strings),
     # Before provider keys, because a long web token often holds the short beginnings of such keys.
     Finder("jwt", find_literals("eyJ"), _jwts),
-    Finder("provider_key", lambda text, _: provider_keys.find_signs(text), lambda text, _: provider_keys.find(text)),
+    Finder(
+        "provider_key",
+        lambda text, _: provider_keys.find_signs(text),
+        lambda text, _: provider_keys.find(text),
+        in_long_words=True,
+    ),
     Finder("pair", _signs_of_pairs, _pairs),
     Finder("email", signs_of_addresses, _emails),
 )

@@ -79,16 +79,17 @@ _LINE = LazyPattern(
     flags=re.IGNORECASE,
 )
 _LINE_STARTS = (
-    ("-", ("htpasswd", "storepass", "keypass", "gh secret"), True),
-    ("-", ("convertto-securestring", "openssl", "smbclient", "rpcclient"), False),
-    ("|", ("echo",), False),
-    ("<", ("chpasswd",), True),
-    ("@", ("sqlplus", "jdbc:oracle"), False),
-    ("\\", ("net use",), False),
-    ("/p:", ("xfreerdp", "wfreerdp", "mstsc"), False),
-    ("obscure", ("rclone",), False),
+    ("-", ("htpasswd", "storepass", "keypass"), "pass"),
+    ("-", ("gh secret",), "secret"),
+    ("-", ("convertto-securestring", "openssl", "smbclient", "rpcclient"), ""),
+    ("|", ("echo",), ""),
+    ("<", ("chpasswd",), "pass"),
+    ("@", ("sqlplus", "jdbc:oracle"), ""),
+    ("\\", ("net use",), ""),
+    ("/p:", ("xfreerdp", "wfreerdp", "mstsc"), ""),
+    ("obscure", ("rclone",), ""),
 )
-"""A sign in each line with such a command, the beginnings of the commands, and whether these contain marks."""
+"""A sign in each line with such a command, the beginnings of the commands, and the mark that these contain."""
 
 
 def find_in_commands(text: str) -> Iterator[Span]:
@@ -101,9 +102,9 @@ def find_in_commands(text: str) -> Iterator[Span]:
 
 def find_lines(text: str, lowered: str, marks: Collection[str]) -> Iterator[Span]:
     """Yield the secrets in commands that need no option. `lowered` is the text in lower case with these marks."""
-    for sign, starts, have_marks in _LINE_STARTS:
-        if (marks or not have_marks) and sign in text:
-            for match in match_from(_LINE, starts, text, lowered):
+    for sign, starts, mark in _LINE_STARTS:
+        if (not mark or mark in marks) and sign in text and (here := [start for start in starts if start in lowered]):
+            for match in match_from(_LINE, here, text, lowered):
                 name = match.lastgroup or ""
                 if not is_placeholder(match[name]):
                     yield *match.span(name), "password"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from fairtrial.text.lazy_pattern import LazyPattern
@@ -33,8 +33,13 @@ _SETTING = LazyPattern(
     r"[ \t]{0,3}[ \t=][ \t]{0,3}[\"']?(?P<value>[^\s\"']{5,200})",
     flags=re.IGNORECASE,
 )
-_SETTING_STARTS = ("requirepass", "masterauth", "snmp-server", "psk", "wpa_passphrase", "rocommunity", "rwcommunity")
-_SETTING_MARKS = frozenset({"auth", "pass", "community", "psk"})
+_SETTING_STARTS = {
+    "pass": ("requirepass", "wpa_passphrase"),
+    "auth": ("masterauth",),
+    "community": ("snmp-server", "rocommunity", "rwcommunity"),
+    "psk": ("psk",),
+}
+"""The beginnings of settings by the mark that each of them contains, or that follows it."""
 _HEX_BEFORE = LazyPattern(
     r"(?:\s\w{2,4}){0,2}\W{1,3}(?P<value>[0-9a-f]{64})(?:x0)?(?![0-9a-zA-Z])", flags=re.IGNORECASE
 )
@@ -59,9 +64,10 @@ def find(text: str, lowered: str, marks: AbstractSet[str]) -> Iterator[Span]:
         yield from ((*match.span("value"), "session of salesforce") for match in _SALESFORCE.finditer(text))
     if "auth" in marks:
         yield from _basic(text, lowered)
-    if not marks.isdisjoint(_SETTING_MARKS):
-        yield from _settings(text, lowered)
-    if "key" in marks or "unseal" in lowered:
+    starts = [start for mark, starts in _SETTING_STARTS.items() if mark in marks for start in starts]
+    if starts:
+        yield from _settings(text, lowered, starts)
+    if "unseal" in lowered or ("key" in marks and ("private" in lowered or "presharedkey" in lowered)):
         yield from _private_keys(text, lowered)
 
 
@@ -71,8 +77,8 @@ def _basic(text: str, lowered: str) -> Iterator[Span]:
             yield *match.span("value"), "password in base64"
 
 
-def _settings(text: str, lowered: str) -> Iterator[Span]:
-    for match in match_from(_SETTING, _SETTING_STARTS, text, lowered):
+def _settings(text: str, lowered: str, starts: Sequence[str]) -> Iterator[Span]:
+    for match in match_from(_SETTING, starts, text, lowered):
         value = match["value"]
         if not is_placeholder(value) and (is_mixed(value) or "pass" in match[0].lower()):
             yield *match.span("value"), "setting"

@@ -146,15 +146,22 @@ def find_signs(lowered: str, marks: Collection[str]) -> set[str]:
     """
     if not marks:
         return set()
-    signs = {mark for mark in ("cookie", "bearer", "auth") if mark in marks}
-    signs = {
-        "authorization" if sign == "auth" else sign for sign in signs if sign != "auth" or "authorization" in lowered
-    }
-    has_rows = "|" in lowered or "login" in lowered or "set password" in lowered or "identified" in lowered
+    signs = {mark for mark in ("cookie", "bearer") if mark in marks}
+    if "auth" in marks and "authorization" in lowered:
+        signs.add("authorization")
+    has_rows: bool | None = None
     for core in find_cores(lowered, marks):
-        if core.text not in signs and (has_rows or not _is_in_sentence(lowered, core)):
+        if core.text in signs:
+            continue
+        if has_rows is None:
+            has_rows = any(sign in lowered for sign in _ROW_SIGNS)
+        if has_rows or not _is_in_sentence(lowered, core):
             signs.add(core.text)
     return signs
+
+
+_ROW_SIGNS = ("|", "login", "set password", "identified")
+"""With one of these in a text, a secret may stand far from its name: in a table, in .netrc or in SQL."""
 
 
 def _is_in_sentence(lowered: str, core: Core) -> bool:

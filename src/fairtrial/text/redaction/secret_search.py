@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from fairtrial.text.layers import decode_layers, find_base64, signs_of_layers
+from fairtrial.text.layers import decode_layers, find_base64, has_long_word, signs_of_layers
 from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.secret_names import lower
 
@@ -35,6 +35,8 @@ class Finder(NamedTuple):
     kind: Kind
     find_signs: Callable[[str, str], Collection[str]]
     find: Callable[[str, Collection[str]], Iterator[Span]]
+    in_long_words: bool = False
+    """Whether each such secret stands in a word of `has_long_word`."""
 
 
 def find_literals(*literals: str) -> Callable[[str, str], list[str]]:
@@ -82,9 +84,12 @@ class Search:
 def has_signs(finders: Sequence[Finder], text: str) -> bool:
     """Return whether a text, or a text in one of its layers, has a sign. This is faster than a whole `Search`."""
     lowered = lower(text)
+    has_runs = has_long_word(text)
     for finder in finders:
-        if finder.find_signs(text, lowered):
+        if (has_runs or not finder.in_long_words) and finder.find_signs(text, lowered):
             return True
+    if not has_runs and "\\" not in text and "%" not in text and text.isascii():
+        return False  # no layer can be in it
     return any(any(_find_signs(finders, inner)) for inner in _inner_texts(text))
 
 
