@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fairtrial.text.facts.fact import NUMBER, Kind, Reading
-from fairtrial.text.facts.word_patterns import Cue, alternatives, cue
+from fairtrial.text.facts.word_patterns import Cue, StartPattern, alternatives, cue
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _MONTHS = {
@@ -29,9 +29,9 @@ _ERAS = {
     "民國": 1911,
     "民国": 1911,
 }
-DATES = LazyPattern(
-    # Each form begins with a digit, an apostrophe, an era, "the" or a month.
-    r"(?=[\d'令平昭大民jfmasondt])(?=[\d'令平昭大民]|\b(?:ad \d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|the \d))(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
+DATES = StartPattern(
+    r"\d+|['令平昭大民]|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|(?:ad|the) (?=\d))",
+    r"(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
     r"|(?P<era>令和|平成|昭和|大正|民國|民国)(?P<ey>\d{1,3}|元)年(?:(?P<em>\d{1,2})月(?:(?P<ed>\d{1,2})[日号號])?)?"
     r"|(?<![\d.])(?:(?P<y2>\d{4}|1[01]\d|'?\d{2})[ ]?[年년][ ]?(?:の)?)?(?P<m2>\d{1,2})[ ]?[月월](?![間间光])(?:[ ]?(?P<d2>\d{1,2})[ ]?[日号號일](?![間间간]))?"
     r"|(?<![\d.])(?P<y3>(?:1[89]|20|21)\d\d)[ ]?[年년](?![間间간])"
@@ -59,9 +59,8 @@ _HALVES = (
 )
 _BEFORE = "오전|오후|새벽|아침|저녁|밤|낮|午前|午後|午后|明け方|朝|夕方|深夜|夜|晩|昼|上午|下午|晚上|傍晚|凌晨|早上|清晨|早晨|中午|夜里|夜裡|今晚|明早|明晚|晚|早"
 _AFTER = r"(?:[ap]\.m\.?|[ap]m\b)|in the (?:morning|afternoon|evening)|at night"
-TIMES = LazyPattern(
-    # Each form begins with a digit, "half", "quarter", "a", or a part of the day.
-    rf"(?=[\dhqa差{''.join(sorted({word[0] for word in _BEFORE.split('|')}))}])"
+TIMES = StartPattern(
+    rf"\d+|[差{''.join(sorted({word[0] for word in _BEFORE.split('|')}))}]|\b(?:half|(?:a )?quarter)",
     r"(?:\b(?P<word>half|(?:a )?quarter|\d{1,2} minutes?|(?:(?<=at )|(?<=by )|(?<=is ))(?:5|10|20|25)) (?P<side>past|to|after|before) (?P<h1>\d{1,2}|noon|midnight)(?!\d|:)"
     rf"(?:[ ](?P<p1>{_AFTER}))?"
     rf"|(?P<b2>(?:{_BEFORE})[ の]?)?(?<![\d:.])(?P<h2>\d{{1,2}}):(?P<m2>\d{{2}})(?::\d{{2}}(?:\.\d+)?)?(?:[ ]?(?P<p2>{_AFTER}))?(?!\d|:\d)"
@@ -74,8 +73,9 @@ DATES_CUE = Cue(
     frozenset(_MONTHS) | {"st", "nd", "rd", "th", "bc", "bce", "ce", "ad", "c", "d"}, frozenset("年년月월日号號일")
 )
 TIMES_CUE = cue("am pm m clock quarter half minute minutes", ":시時时点點")
-RANGE_HOURS = LazyPattern(
-    r"(?<![\d:.])(\d{1,2})(?::(\d{2}))?[ ]?(?:-|~|to|and|until|till)[ ]?(?=(\d{1,2})(?::\d{2})?[ ]?([ap])\.?m\b)"
+RANGE_HOURS = StartPattern(
+    r"\d+",
+    r"(?<![\d:.])(\d{1,2})(?::(\d{2}))?[ ]?(?:-|~|to|and|until|till)[ ]?(?=(\d{1,2})(?::\d{2})?[ ]?([ap])\.?m\b)",
 )
 _WEEKDAYS = tuple(
     tuple(names.split())

@@ -51,7 +51,7 @@ class Claims:
 
     def take(self, pattern: LazyPattern, find: Finder, needs: Cue | None = None) -> None:
         """Take the fact of each match that is one, if the text holds the cue of the pattern."""
-        if needs and not self.cues.has(needs):
+        if needs and self.cues.words.isdisjoint(needs[0]) and self.cues.signs.isdisjoint(needs[1]):
             return
         text, finditer = self.text, pattern.finditer
         spans: list[tuple[int, int]] = []
@@ -69,7 +69,7 @@ class Claims:
         self, pattern: LazyPattern, find: Callable[[re.Match[str]], list[Fact]], needs: Cue | None = None
     ) -> None:
         """Take the facts of each match, and blank it, if the text holds the cue of the pattern."""
-        if needs and not self.cues.has(needs):
+        if needs and self.cues.words.isdisjoint(needs[0]) and self.cues.signs.isdisjoint(needs[1]):
             return
         text, finditer = self.text, pattern.finditer
         spans: list[tuple[int, int]] = []

@@ -29,6 +29,9 @@ _NO_CODE = LazyPattern(
 )
 
 
+_DATE = LazyPattern(r"\d{4}-\d{1,2}(?:-\d{1,2})?|\d{2}-\d{2}-\d{4}")
+_NOUN_OR_VERSION = LazyPattern(r"(?<=^[a-z]\d)-[a-z]{4,}$|^v(?=\d+\.\d)")
+_SIGNS = LazyPattern(r"[ _()#+-]")
 _NUMBER_WITH_UNIT = LazyPattern(lambda: rf"{_NUM}-?(?:{unit_pattern()})(?:{_NUM}(?:{unit_pattern()}))?")
 _BOOKS = (
     "genesis exodus leviticus numbers deuteronomy joshua judges ruth samuel kings chronicles ezra nehemiah esther job "
@@ -56,12 +59,11 @@ def find_code(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     token = match[0].rstrip(".,;:!?")
     if _NO_CODE.fullmatch(token) or _NUMBER_WITH_UNIT.fullmatch(token):
         return None
-    if re.fullmatch(r"\d{4}-\d{1,2}(?:-\d{1,2})?", token) or re.fullmatch(r"\d{2}-\d{2}-\d{4}", token):
+    if _DATE.fullmatch(token):
         return None
     # A noun behind a short code, as in "V8-engine", is none of it.
-    token = re.sub(r"(?<=^[a-z]\d)-[a-z]{4,}$", "", token)
-    token = re.sub(r"^v(?=\d+\.\d)", "", token)
-    plain = token if token.startswith(("http", "www", "/", "~")) or "@" in token else re.sub(r"[ _()#+-]", "", token)
+    token = _NOUN_OR_VERSION.sub("", token)
+    plain = token if token.startswith(("http", "www", "/", "~")) or "@" in token else _SIGNS.sub("", token)
     readings = [Reading("code", plain.rstrip("/"))]
     if plain.isdigit() and len(plain) < 16:
         readings.append(Reading(NUMBER, float(plain), float(plain), 1.0))

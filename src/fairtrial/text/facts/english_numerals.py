@@ -52,7 +52,17 @@ _CUES = frozenset((*_UNITS, *_TENS, *_SCALES, *_ORDINALS, *_FRACTIONS)) | frozen
 )
 _DIGIT_CUES = frozenset(_SCALES) | frozenset("half quarter quarters dozen dozens k bn mn m".split())
 """One of these stands behind the digits of each numeral that begins with digits."""
-_WORD_START = rf"(?<![a-z])(?:{'|'.join(sorted(_CUES))}|an?(?=[ -](?:single|dozen|couple|{_SCALE}|{'|'.join(_FRACTIONS)}|{_SPAN})))(?![a-z])"
+
+
+def _group_cues() -> str:
+    """Return a pattern of the cues with the edge of a word behind each first letter, where a search goes at once."""
+    rests: dict[str, list[str]] = {}
+    for word in sorted(_CUES):
+        rests.setdefault(word[0], []).append(word[1:])
+    return "|".join(rf"{first}(?<![a-z].)(?:{'|'.join(rest)})" for first, rest in rests.items())
+
+
+_WORD_START = rf"(?:{_group_cues()}|a(?<![a-z].)n?(?=[ -](?:single|dozen|couple|{_SCALE}|{'|'.join(_FRACTIONS)}|{_SPAN})))(?![a-z])"
 _SOURCE = (
     r"(?<![\w-])(?=[a-fhlm-qs-w.\dz])(?:"
     # "two and a half hours", "2 and a half"

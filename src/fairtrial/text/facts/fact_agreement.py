@@ -126,9 +126,10 @@ def find_oppositions(
 ) -> tuple[tuple[Opposition, ...], bool]:
     """Return the clauses and the names that a reply turns round, and whether a clause of both agrees.
 
-    `findings` are the facts of the reference. Clauses that say one limit from both sides are not opposed.
+    `findings` are the facts of the reference; if it has any, whether a clause agrees may remain unknown. Clauses that
+    say one limit from both sides are not opposed.
     """
-    clauses = compare_polarity(reference, reply)
+    clauses = compare_polarity(reference, reply, repeats=not findings)
     certain = frozenset[str]().union(*names)
     hits = replaced_names(reference, reply, certain) or exchanged_names(reference, reply, names)
     opposed = tuple(item for item in clauses.oppositions if not _is_complement(item, findings))
@@ -149,6 +150,8 @@ def _is_complement(item: Opposition, findings: Sequence[Finding]) -> bool:
 def _findings(
     expected: Sequence[Fact], actual: Sequence[Fact], tolerance: float, reference: str, reply: str
 ) -> tuple[tuple[Finding, ...], tuple[Fact, ...]]:
+    if not expected:
+        return (), tuple(actual)
     matches = [
         [place for place, counterpart in enumerate(actual) if equal_facts(fact, counterpart, tolerance)]
         for fact in expected

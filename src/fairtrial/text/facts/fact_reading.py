@@ -55,17 +55,19 @@ from fairtrial.text.lazy_pattern import LazyPattern
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}(?:\.\d{1,18})?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
 _SIGN = r"(?:(?<![a-z0-9)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マイナス|氷点下)?"
 _TO = r"[ ]?(?:-|~|to|or|and|から|至|到|에서|または|或|或者|、|내지)[ ]?"
-_ASCII_NUMBER_START = r"\d|[-+](?=\.?\d)|\.(?=\d)|m(?=inus)"
-_NUMBER_START = rf"{_ASCII_NUMBER_START}|[零負负マ氷]|영(?=하)"
+# A search for one set of signs goes to its places at once.
+_ASCII_NUMBER_START = r"[\d+.m-](?:(?<=\d)|(?<=[-+])(?=\.?\d)|(?<=\.)(?=\d)|(?<=m)(?=inus))"
+_NUMBER_START = r"[\d+.m零負负マ氷영-](?:(?<=[\d零負负マ氷])|(?<=[-+])(?=\.?\d)|(?<=\.)(?=\d)|(?<=m)(?=inus)|(?<=영)(?=하))"
 _PERCENT = StartPattern(
     _NUMBER_START,
     rf"(?=[-+.\dm零負负영マ氷])(?:(?P<from>{_NUM})[ ]?%?{_TO})?(?P<number>{_SIGN}{_NUM})[ ]?(?:%|percent(?:age points?)?\b|per cent\b|퍼센트|프로(?![가-힣])|パーセント|per mille\b|‰|포인트(?=[ ]?(?:상승|하락))|趴)",
 )
 _OFF = LazyPattern(r"[ ]?(?:off\b|discount|할인|저렴|우대|引き?|オフ|off|优惠|優惠|折扣|\0)")
 _ORDINAL = LazyPattern(r"(?<![\d.])(\d{1,6})(?:st|nd|rd|th)\b|第[ ]?(\d{1,6})|제[ ]?(\d{1,6})(?=[가-힣 ])")
-_OUT_OF = LazyPattern(
+_OUT_OF = StartPattern(
+    r"\d+",
     r"(?<![\d.,$])(?P<a>\d{1,6})[ ](?:out of|of|in)[ ](?:every |all |the )?(?P<b>\d{1,6})(?![\d.,:/%]|[ ](?:second|minute|hour|day|week|month|year|decade))"
-    r"|(?P<b2>\d{1,6})[ ]?(?:개|명|사람|건|번|곳|팀|個|人|件|回|个|人次)[ ]?(?:중에?서?|中有?|のうち|に|里面?有?|裡面?有?|当中有?|之中有?|有)[ ]?(?P<a2>\d{1,6})"
+    r"|(?P<b2>\d{1,6})[ ]?(?:개|명|사람|건|번|곳|팀|個|人|件|回|个|人次)[ ]?(?:중에?서?|中有?|のうち|に|里面?有?|裡面?有?|当中有?|之中有?|有)[ ]?(?P<a2>\d{1,6})",
 )
 _PLAIN = StartPattern(_NUMBER_START, rf"(?=[-+.\dm零負负영マ氷])(?P<number>{_SIGN}{_NUM})")
 _LIST_MARK = LazyPattern(r"(?m)^[ \t>*-]{0,8}(?:\(?\d{1,2}[.)](?=[ \t])|step \d{1,2}[:.)])")
@@ -159,6 +161,8 @@ def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) 
     ):
         # "First" is no day of a month, unlike "the 1st".
         readings = readings[:1]
+    if not bound and not about and (start, end, weak) == (fact.start, fact.end, fact.weak) and readings is fact.readings:
+        return fact
     return Fact(fact.kind, readings, start, end, bound, about, weak)
 
 
@@ -183,7 +187,7 @@ def _take_facts(work: Claims) -> None:
 
 _HYPHEN = cue("", "-")
 _BRACKET, _SLASH = cue("", "["), cue("", "/")
-_MARK = LazyPattern(r"\d[.)][ \t]|step \d")
+_MARK = LazyPattern(r"\d[.)][ \t]")
 _DEGREES_CUE = cue("", "섭화摂華华摄攝大小")
 _PERCENT_CUE = cue("percent per", "%‰퍼프パ포趴")
 _OUT_OF_CUE = cue("of in", "개명사건번곳팀個人件回个次")

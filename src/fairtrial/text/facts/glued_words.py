@@ -24,7 +24,7 @@ _LOST = LazyPattern(
 _BEFORE_NUMERAL = LazyPattern(
     r"(?<![a-z])(?:have|has|are|were|to|is|was|the|in|for)(?=(?:two|three|four|five|six|seven|eight|nine|twelve)(?![a-z]))"
 )
-_MAY_BE_LOST = LazyPattern(r"\d,\d{4}|\d0s\d|[a-z,] [12]\d{4}|\d\. \d")
+_MAY_BE_LOST = LazyPattern(r"\d(?:,\d{4}|0s\d|\. \d|(?<=[a-z,] [12])\d{4})")
 _AGE = LazyPattern(
     r"\b(?:age|aged|age of) (?P<years>\d{1,3})(?![\w-]|[.,]\d| ?(?:years?|months?|weeks?|days?|to|and|or)\b)"
 )

@@ -111,20 +111,26 @@ _KOREAN_ENDINGS = LazyPattern(
 
 
 class Polarity(NamedTuple):
-    """The clauses of a reference that a reply turns round, and whether it repeats any clause as it is."""
+    """The clauses of a reference that a reply turns round, and whether it repeats any clause as it is.
+
+    Whether it does is known only if `compare_polarity` was asked for it.
+    """
 
     oppositions: tuple[Opposition, ...]
     agreed: bool
 
 
-def compare_polarity(reference: str, reply: str) -> Polarity:
+def compare_polarity(reference: str, reply: str, *, repeats: bool = True) -> Polarity:
     """Compare the clauses of a reference with those of a reply, for example "it is shipped" with "it is not shipped".
 
     A clause is compared with the clause of the reply that shares the most words with it, if they share enough. The
-    time is linear in the length of the texts, because only the first 200 clauses of each are compared.
+    time is linear in the length of the texts, because only the first 200 clauses of each are compared. Without
+    `repeats`, it may remain unknown whether the reply repeats a clause.
     """
     expected = _clauses(reference)
     text = canonicalise(reply).text
+    if not repeats and not _may_turn_round(text) and not any(_turns_round(clause.content) for clause in expected):
+        return Polarity(_find_denial(reference, reply) if expected else (), False)
     if not any(clause.is_decisive or clause.may_be_repeated(text) for clause in expected):
         return Polarity(_find_denial(reference, reply) if expected else (), False)
     actual = _clauses(reply)
@@ -148,6 +154,18 @@ def compare_polarity(reference: str, reply: str) -> Polarity:
         else:
             agreed = True
     return Polarity(tuple(hits) or _find_denial(reference, reply) or _whole(expected, actual), agreed)
+
+
+def _may_turn_round(text: str) -> bool:
+    """Return whether a canonical text may hold a negation or one of the values that exclude one another."""
+    if not text.isascii():
+        return True
+    words = read_cues(text).words
+    return not (words.isdisjoint(_NEGATIVE_WORDS) and words.isdisjoint(_WINDS)) or _may_hold_phrase(text, words, _table())
+
+
+def _turns_round(content: _Content) -> bool:
+    return bool(content.negations or content.values)
 
 
 _FALSE = LazyPattern(
