@@ -14,6 +14,8 @@ Finder = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
 
 _DIGITS = LazyPattern(r"\d+")
 _WEAK = frozenset({"day", "period"})
+_WHOLE: tuple[tuple[int, ...], ...] = ((),)
+"""The window of a whole text."""
 _SHORT = 200
 _REACH = 40
 """The number of characters beside a digit that belong to its fact at most."""
@@ -55,8 +57,8 @@ class Claims:
             return
         text, finditer = self.text, pattern.finditer
         spans: list[tuple[int, int]] = []
-        for start, end in self.windows or ((0, len(text)),):
-            for match in finditer(text, start, end):
+        for window in self.windows or _WHOLE:
+            for match in finditer(text, *window):
                 if fact := find(match):
                     kind, readings = fact
                     span = match.span()
@@ -73,8 +75,8 @@ class Claims:
             return
         text, finditer = self.text, pattern.finditer
         spans: list[tuple[int, int]] = []
-        for start, end in self.windows or ((0, len(text)),):
-            for match in finditer(text, start, end):
+        for window in self.windows or _WHOLE:
+            for match in finditer(text, *window):
                 if facts := find(match):
                     self.facts += facts
                     spans.append(match.span())

@@ -40,7 +40,8 @@ class Reader:
 
     def __call__(self, text: str) -> tuple[Fact, ...]:
         """Return the facts of a text."""
-        return self.select(self.read(text), text)
+        facts = self.read(text)
+        return facts if self is _ANY else self.select(facts, text)
 
     def read(self, text: str) -> tuple[Fact, ...]:
         """Return the facts of every kind."""
@@ -235,6 +236,8 @@ def _ambiguous(fact: Fact, counterpart: Fact) -> bool:
 
 def _assign(matches: list[list[int]]) -> dict[int, int]:
     """Return for each fact of the reference the fact of the reply that is its own, fewest choices first."""
+    if len(matches) == 1:
+        return {0: matches[0][0]} if matches[0] else {}
     assigned: dict[int, int] = {}
     assigned_places: set[int] = set()
     for place in sorted(range(len(matches)), key=lambda place: len(matches[place])):
@@ -360,8 +363,12 @@ def _is_swapped(former: _Sides, former_sides: _Sides, latter: _Sides, latter_sid
 
 
 def _around(text: str, facts: Sequence[Fact], fact: Fact) -> _Sides:
-    start = max([0, fact.start - _REACH, *(item.end for item in facts if item.end <= fact.start)])
-    end = min([len(text), fact.end + _REACH, *(item.start for item in facts if item.start >= fact.end)])
+    start, end = max(0, fact.start - _REACH), min(len(text), fact.end + _REACH)
+    for item in facts:
+        if start < item.end <= fact.start:
+            start = item.end
+        elif fact.end <= item.start < end:
+            end = item.start
     return _words(text[start : fact.start]), _words(text[fact.end : end])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairtrial.text.facts.fact import NUMBER, Fact, Reading
+from fairtrial.text.facts.units import CURRENCY
 
 _CUSTOMARY = 0.02
 """The relative error that people accept when they convert units of another system, for example 5 km to 3 miles."""
@@ -41,9 +42,10 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     about = fact.about or counterpart.about
     if fact.kind == "amount" == counterpart.kind:
         return _equal_amounts(fact, counterpart, tolerance, about=about)
-    for former in fact.readings:
+    latter_readings = _distinct(counterpart)
+    for former in _distinct(fact):
         dimension, value, size_as_written, _ = former
-        for latter in counterpart.readings:
+        for latter in latter_readings:
             other, other_value, other_size, _ = latter
             if dimension == other:
                 if value == other_value or _equal(former, latter, tolerance, about=about):
@@ -56,6 +58,14 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
             ):
                 return True
     return False
+
+
+def _distinct(fact: Fact) -> tuple[Reading, ...]:
+    """Return the readings that differ beside a fact of another kind: those of $ differ in their currency alone."""
+    first, last = fact.readings[0], fact.readings[-1]
+    if fact.kind == "amount" and first[1:] == last[1:] and last.dimension.startswith(CURRENCY):
+        return fact.readings[:1]
+    return fact.readings
 
 
 def _equal_amounts(fact: Fact, counterpart: Fact, tolerance: float, *, about: bool) -> bool:
@@ -156,11 +166,16 @@ def _is_hour(clock: _Parts, number: float) -> bool:
 
 
 def _equal_dates(former: _Parts, latter: _Parts) -> bool:
-    if any(a is not None and b is not None and a != b for a, b in zip(former, latter, strict=True)):
+    year, month, day = former
+    other_year, other_month, other_day = latter
+    if (
+        (year != other_year and year is not None and other_year is not None)
+        or (month != other_month and month is not None and other_month is not None)
+        or (day != other_day and day is not None and other_day is not None)
+    ):
         return False
     # The reply may leave out the year, but not the day.
-    finest = max(place for place, part in enumerate(former) if part is not None)
-    return latter[finest] is not None
+    return (other_day if day is not None else other_month if month is not None else other_year) is not None
 
 
 def _within(years: _Parts, date: _Parts) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 
 from fairtrial.text.facts.bounds import BOUNDS_CUE, bound_at
 from fairtrial.text.facts.calendar_facts import (
@@ -48,8 +49,8 @@ from fairtrial.text.facts.units import (
     unit_names,
     unit_pattern,
 )
-from fairtrial.text.facts.weekday_lists import take_weekdays
-from fairtrial.text.facts.word_patterns import Cues, StartPattern, cue
+from fairtrial.text.facts.weekday_lists import WEEKDAYS_CUE, take_weekdays
+from fairtrial.text.facts.word_patterns import Cues, StartPattern, cue, join_cues
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}(?:\.\d{1,18})?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
@@ -127,9 +128,13 @@ def read_facts(text: str) -> tuple[Fact, ...]:
     whole = canonicalise(text)
     work = Claims(whole.text)
     _take_facts(work)
-    facts = sorted(work.facts, key=lambda fact: fact.start)
-    placed = (_place_in_original(fact, whole, text, work.cues) for fact in facts)
-    return tuple(fact for fact in placed if fact.kind != "date" or not _is_person(fact, text))
+    if len(work.facts) > 1:
+        work.facts.sort(key=_START)
+    placed = [_place_in_original(fact, whole, text, work.cues) for fact in work.facts]
+    return tuple([fact for fact in placed if fact.kind != "date" or not _is_person(fact, text)])
+
+
+_START = attrgetter("start")
 
 
 _FIRST_NAME = LazyPattern(r"(?:June|April|August|May)[ ][A-Z][a-z]+(?![a-z ]*[A-Z])")
@@ -173,22 +178,27 @@ _WITHOUT_BOUND = frozenset({"code", "weekday", "day", "period"})
 def _take_facts(work: Claims) -> None:
     """Take the facts of a canonical text, with their offsets in it."""
     text = work.text
-    take_weekdays(work)
-    work.take(RELATIVE_SPANS, find_relative_spans, RELATIVE_SPANS_CUE)
-    work.take(NAMES, find_names, NAMES_CUE)
+    if work.cues.has(_DAYS_CUE):
+        take_weekdays(work)
+        work.take(RELATIVE_SPANS, find_relative_spans, RELATIVE_SPANS_CUE)
+        work.take(NAMES, find_names, NAMES_CUE)
     if not work.cues.signs.isdisjoint("@/") or "www." in text:
         work.take(ADDRESSES, find_code)
     if work.near_digits():
         _take_numbers(work, text)
-    work.take(MONTHS, find_months, MONTHS_CUE)
-    work.take(NOONS, find_noons, NOONS_CUE)
-    work.take(PERIODS, find_periods, PERIODS_CUE)
+    if work.cues.has(_LAST_CUE):
+        work.take(MONTHS, find_months, MONTHS_CUE)
+        work.take(NOONS, find_noons, NOONS_CUE)
+        work.take(PERIODS, find_periods, PERIODS_CUE)
 
 
+_DAYS_CUE = join_cues(WEEKDAYS_CUE, RELATIVE_SPANS_CUE, NAMES_CUE)
+_LAST_CUE = join_cues(MONTHS_CUE, NOONS_CUE, PERIODS_CUE)
 _HYPHEN = cue("", "-")
 _BRACKET, _SLASH = cue("", "["), cue("", "/")
 _MARK = LazyPattern(r"\d[.)][ \t]")
 _DEGREES_CUE = cue("", "섭화摂華华摄攝大小")
+_RARE_CUE = join_cues(_BRACKET, VERSES_CUE, _SLASH, FEET_CUE, _DEGREES_CUE, _HYPHEN, DECADES_CUE)
 _PERCENT_CUE = cue("percent per", "%‰퍼프パ포趴")
 _OUT_OF_CUE = cue("of in", "개명사건번곳팀個人件回个次")
 _ORDINAL_CUE = cue("st nd rd th", "第제")
@@ -200,16 +210,17 @@ def _take_numbers(work: Claims, text: str) -> None:
     marked = bool(_MARK.search(text))
     if marked or "step" in cues.words:
         work.drop(_LIST_MARK)
-    work.drop(_FOOTNOTE, _BRACKET)
     if marked and _INLINE_LIST.search(text):
         work.drop(_INLINE_MARK)
-    if ":" in text:
-        work.take_many(VERSES, find_verses, VERSES_CUE)
-    work.take_many(_FRACTION, _fractions, _SLASH)
-    work.take_many(FEET_AND_INCHES, find_feet_and_inches, FEET_CUE)
-    work.take_many(_TEMPERATURE, _temperatures, _DEGREES_CUE)
-    work.take_many(YEAR_RANGES, find_year_ranges, _HYPHEN)
-    work.take(DECADES, find_decades, DECADES_CUE)
+    if cues.has(_RARE_CUE):
+        work.drop(_FOOTNOTE, _BRACKET)
+        if ":" in text:
+            work.take_many(VERSES, find_verses, VERSES_CUE)
+        work.take_many(_FRACTION, _fractions, _SLASH)
+        work.take_many(FEET_AND_INCHES, find_feet_and_inches, FEET_CUE)
+        work.take_many(_TEMPERATURE, _temperatures, _DEGREES_CUE)
+        work.take_many(YEAR_RANGES, find_year_ranges, _HYPHEN)
+        work.take(DECADES, find_decades, DECADES_CUE)
     if MAY_BE_CODE.search(text):
         work.take(CODES, find_code)
     if cues.has(DATES_CUE) or MAY_BE_DATE.search(text):

@@ -42,6 +42,11 @@ def cue(words: str = "", signs: str = "") -> Cue:
     return Cue(frozenset(words.split()), frozenset(signs))
 
 
+def join_cues(*cues: Cue) -> Cue:
+    """Return the cue of a text that holds one of several cues."""
+    return Cue(frozenset().union(*(item.words for item in cues)), frozenset().union(*(item.signs for item in cues)))
+
+
 _LATIN = re.compile("[a-z]+")
 
 
