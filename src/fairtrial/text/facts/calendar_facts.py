@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.fact import NUMBER, Kind, Reading
+from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
 from fairtrial.text.facts.word_patterns import Cue, StartPattern, alternatives, cue
 from fairtrial.text.lazy_pattern import LazyPattern
 
@@ -32,6 +32,7 @@ _ERAS = {
 DATES = StartPattern(
     r"\d+|['令平昭大民]|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|(?:ad|the) (?=\d))",
     r"(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
+    r"|(?<![\w.])(?P<d16>0?[1-9]|[12]\d|3[01])\.(?P<m16>0?[1-9]|1[0-2])\.(?P<y16>(?:19|20)\d\d)(?!\w|\.\d)"
     r"|(?P<era>令和|平成|昭和|大正|民國|民国)(?P<ey>\d{1,3}|元)年(?:(?P<em>\d{1,2})月(?:(?P<ed>\d{1,2})[日号號])?)?"
     r"|(?<![\d.])(?:(?P<y2>\d{4}|1[01]\d|'?\d{2})[ ]?[年년][ ]?(?:の)?)?(?P<m2>\d{1,2})[ ]?[月월](?![間间光])(?:[ ]?(?P<d2>\d{1,2})[ ]?[日号號일](?![間间간]))?"
     r"|(?<![\d.])(?P<y3>(?:1[89]|20|21)\d\d)[ ]?[年년](?![間间간])"
@@ -147,6 +148,9 @@ def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
         year = int(get("y14") or get("y15"))
         signed = -year if (get("era14") or "").startswith("b") else year
         return ("date", (_day(signed, None, None), Reading(NUMBER, float(year), float(year), 1.0)))
+    if get("y16"):
+        day = _day(int(get("y16")), int(get("m16")), int(get("d16")))
+        return ("date", (day, Reading("code", match[0])))
     if get("a8"):
         return _date_with_slashes(get("a8"), get("b8"), get("c8"))
     if get("era"):
@@ -333,3 +337,12 @@ MONTHS = LazyPattern(rf"(?P<mn7>\b{_CLEAR_MONTH})\b")
 MONTHS_CUE = cue("january february april june july august september october november december")
 NOONS_CUE = cue("noon midday midnight", "正정자零午半")
 NOONS = LazyPattern(r"(?P<noon>\b(?:noon|midday|midnight))\b|(?P<noon_cjk>正午|정오|자정|零時|零时|午夜|半夜12点)")
+
+
+_FIRST_NAME = LazyPattern(r"(?:June|April|August|May)[ ][A-Z][a-z]+(?![a-z ]*[A-Z])")
+
+
+def is_person(fact: Fact, text: str) -> bool:
+    """Return whether a month is a given name before a surname, as in "June Gable"."""
+    value = fact.readings[0].value
+    return isinstance(value, tuple) and value[0] is value[-1] is None and bool(_FIRST_NAME.match(text, fact.start))

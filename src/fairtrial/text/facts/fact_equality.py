@@ -9,6 +9,9 @@ _CUSTOMARY = 0.02
 """The relative error that people accept when they convert units of another system, for example 5 km to 3 miles."""
 _CUSTOMARY_FACTORS = (0.0254, 0.3048, 0.9144, 1609.344, 28.349523125, 453.59237, 3.785411784, 0.2365882365, 0.473176473)
 _EXACT = 1e-7
+"""The relative error of a conversion between units."""
+_SAME = 1e-10
+"""The relative error of a number in one unit, for example of a third with ten digits. Whole numbers have none."""
 _MONTH = 30 * 86400.0
 _DEGREES = {"celsius", "fahrenheit", "degree"}
 _TEMPERATURES = {"celsius", "fahrenheit", "kelvin"}
@@ -39,6 +42,9 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     """
     if fact.readings == counterpart.readings:
         return True
+    if fact.kind == "code" == counterpart.kind:
+        # Version 2.10 is not 2.1, although a number may be either.
+        return fact.readings[0].value == counterpart.readings[0].value
     about = fact.about or counterpart.about
     if fact.kind == "amount" == counterpart.kind:
         return _equal_amounts(fact, counterpart, tolerance, about=about)
@@ -51,7 +57,7 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
                 if value == other_value or _equal(former, latter, tolerance, about=about):
                     return True
             elif dimension == NUMBER and not tolerance and other not in _IRREGULAR:
-                if abs(size_as_written - other_size) <= _EXACT * abs(size_as_written):
+                if _is_same(size_as_written, other_size):
                     return True
             elif (NUMBER in (dimension, other) or (dimension, other) in _COMPARABLE) and _equal(
                 former, latter, tolerance, about=about
@@ -106,12 +112,20 @@ def _equal_calendar(former: Reading, latter: Reading) -> bool:
     return False
 
 
+def _is_same(a: float, b: float, tolerance: float = 0.0) -> bool:
+    """Return whether two numbers as they are written are equal: 010-1234-5678 is not 010-1234-5679."""
+    if a == b:
+        return True
+    exact = _SAME if a % 1 or b % 1 else 0.0
+    return abs(a - b) <= max(tolerance, exact) * max(abs(a), abs(b))
+
+
 def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: float, *, about: bool) -> bool:
     size = max(abs(a), abs(b))
-    if abs(a - b) <= max(tolerance, _EXACT) * size:
+    if a == b or abs(a - b) <= tolerance * size:
         return True
     if former.dimension == NUMBER and not about:
-        return False
+        return _is_same(a, b)
     if former.dimension == "percent" and (former.step == 1.0) != (latter.step == 1.0):
         # A third is 33 %.
         return abs(a - b) <= 0.5 * max(former.step, latter.step)
@@ -120,8 +134,10 @@ def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: floa
         for value, as_written in ((a, former.as_written), (b, latter.as_written))
     )
     if abs(factor - counterpart) <= _EXACT * factor:
+        if _is_same(a, b):
+            return True
         return about and latter.step < former.step and abs(a - b) <= 0.5 * latter.step
-    rounded = 0.5 * former.step * (1 - _EXACT)
+    rounded = max(0.5 * former.step * (1 - _EXACT), _EXACT * size)
     return abs(a - b) <= max(rounded, _CUSTOMARY * size if about or _is_customary(factor, counterpart) else 0.0)
 
 
@@ -132,14 +148,13 @@ def _is_customary(*factors: float) -> bool:
 def _equal_across(former: Reading, a: float, latter: Reading, b: float, tolerance: float) -> bool:
     if NUMBER in (former.dimension, latter.dimension):
         # A number without a unit may be the number of any unit.
-        near = max(tolerance, _EXACT) * max(abs(former.as_written), abs(latter.as_written))
         other = latter.dimension if former.dimension == NUMBER else former.dimension
         if other == "percent":
             number, share = (a, b) if former.dimension == NUMBER else (b, a)
             if 0 < number < 1 and abs(100 * number - share) <= _EXACT * share:
                 # 0.9 is 90 %.
                 return True
-        return other not in _WITHOUT_NUMBER and abs(former.as_written - latter.as_written) <= near
+        return other not in _WITHOUT_NUMBER and _is_same(former.as_written, latter.as_written, tolerance)
     dimensions = {former.dimension, latter.dimension}
     if dimensions <= _TEMPERATURES:
         first, second = (_as_celsius(item.dimension, value) for item, value in ((former, a), (latter, b)))

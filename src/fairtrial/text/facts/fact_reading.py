@@ -29,10 +29,11 @@ from fairtrial.text.facts.calendar_facts import (
     find_noons,
     find_relative_spans,
     find_times,
+    is_person,
 )
 from fairtrial.text.facts.canonical import Canonical, canonicalise
 from fairtrial.text.facts.claims import Claims
-from fairtrial.text.facts.codes import ADDRESSES, CODES, MAY_BE_CODE, VERSES, VERSES_CUE, find_code, find_verses
+from fairtrial.text.facts.codes import ADDRESSES, CODES, MAY_BE_CODE, VERSES, VERSES_CUE, VERSIONS_CUE, find_code, find_verses
 from fairtrial.text.facts.compounds import FEET_AND_INCHES, FEET_CUE, find_feet_and_inches, join_compounds
 from fairtrial.text.facts.decades import DECADES, DECADES_CUE, YEAR_RANGES, find_decades, find_year_ranges
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
@@ -131,19 +132,10 @@ def read_facts(text: str) -> tuple[Fact, ...]:
     if len(work.facts) > 1:
         work.facts.sort(key=_START)
     placed = [_place_in_original(fact, whole, text, work.cues) for fact in work.facts]
-    return tuple([fact for fact in placed if fact.kind != "date" or not _is_person(fact, text)])
+    return tuple([fact for fact in placed if fact.kind != "date" or not is_person(fact, text)])
 
 
 _START = attrgetter("start")
-
-
-_FIRST_NAME = LazyPattern(r"(?:June|April|August|May)[ ][A-Z][a-z]+(?![a-z ]*[A-Z])")
-
-
-def _is_person(fact: Fact, text: str) -> bool:
-    """Return whether a month is a given name before a surname, as in "June Gable"."""
-    value = fact.readings[0].value
-    return isinstance(value, tuple) and value[0] is value[-1] is None and bool(_FIRST_NAME.match(text, fact.start))
 
 
 def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) -> Fact:
@@ -221,7 +213,7 @@ def _take_numbers(work: Claims, text: str) -> None:
         work.take_many(_TEMPERATURE, _temperatures, _DEGREES_CUE)
         work.take_many(YEAR_RANGES, find_year_ranges, _HYPHEN)
         work.take(DECADES, find_decades, DECADES_CUE)
-    if MAY_BE_CODE.search(text):
+    if cues.has(VERSIONS_CUE) or MAY_BE_CODE.search(text):
         work.take(CODES, find_code)
     if cues.has(DATES_CUE) or MAY_BE_DATE.search(text):
         work.take(DATES, find_dates)
@@ -243,6 +235,7 @@ def _take_numbers(work: Claims, text: str) -> None:
 _SPLIT_DECIMAL = LazyPattern(r"(?<![\d.,])(\d{1,4})\. $")
 _NOT_DIGITS = LazyPattern(r"[^\d.]")
 _MINUS = LazyPattern(r"-|minus|零下|負|负|영하|マイナス|氷点下")
+_MOST_DIGITS = 15
 _YEAR = LazyPattern(r"(?:1[5-9]|20|21)\d\d")
 
 
@@ -397,6 +390,9 @@ def _ordinal(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
 
 
 def _plain_number(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
+    if len(match["number"]) > _MOST_DIGITS:
+        # As a number, it would lose its last digits.
+        return ("code", (Reading("code", match["number"]),))
     number = _measure(match["number"])
     readings = [number]
     if whole := _find_whole_part(match):
