@@ -100,3 +100,17 @@ def test_an_opposite_that_holds_a_negation_is_no_double_negation(reference: str,
 def test_an_opposite_may_be_said_by_a_negation(reference: str, reply: str) -> None:
     """A word with a negation inside agrees with a clause that has the negation outside."""
     assert not compare_facts(reference, reply).contradicted
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply"),
+    [
+        ("It arrives on November 24.", "It arrives tomorrow."),
+        ("It arrives tomorrow.", "It arrives on November 24."),
+        ("월요일에 도착합니다.", "내일 도착합니다."),
+        ("11月24日に届きます。", "明日届きます。"),
+    ],
+)
+def test_a_relative_day_beside_a_date_is_undecided(reference: str, reply: str) -> None:
+    """Nobody knows on which day the conversation took place."""
+    assert [item.state for item in compare_facts(reference, reply).findings] == ["undecided"]

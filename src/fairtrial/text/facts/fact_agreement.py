@@ -219,10 +219,23 @@ def _find_unmatched(
         return Finding(fact, "undecided", sources[0], f"it may follow from {first!r} and {last!r}")
     if rival is not None:
         return Finding(fact, "contradicted", rival)
+    day = next((item for item in extra if _needs_today(fact, item) or _needs_today(item, fact)), None)
+    if day is not None:
+        return Finding(fact, "undecided", day, "one text says a date and the other a relative day: today is not known")
     return None if fact.weak else Finding(fact, "missing")
 
 
 _ORDINAL = LazyPattern(r"(?i)(?:\dst|\dnd|\drd|th|first|second|third|^[第제].*)$")
+
+
+def _needs_today(day: Fact, date: Fact) -> bool:
+    """Return whether one fact is a relative day, and the other a weekday or a date with its month."""
+    if day.readings[0].dimension != "day":
+        return False
+    value = date.readings[0].value
+    return date.kind == "weekday" or (date.kind == "date" and isinstance(value, tuple) and value[1] is not None)
+
+
 _AMBIGUOUS = "the dates are equal in one order of month and day, and not in the other; the option locale decides"
 
 
