@@ -124,6 +124,9 @@ def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: floa
     size = max(abs(a), abs(b))
     if a == b or abs(a - b) <= tolerance * size:
         return True
+    if latter.step < former.step and _is_decimal(former) and abs(a - b) <= 0.5 * former.step * (1 + _EXACT):
+        # 3.14159 is 3.14, as exact as the reference is.
+        return True
     if former.dimension == NUMBER and not about:
         return _is_same(a, b)
     if former.dimension == "percent" and (former.step == 1.0) != (latter.step == 1.0):
@@ -139,6 +142,11 @@ def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: floa
         return about and latter.step < former.step and abs(a - b) <= 0.5 * latter.step
     rounded = max(0.5 * former.step * (1 - _EXACT), _EXACT * size)
     return abs(a - b) <= max(rounded, _CUSTOMARY * size if about or _is_customary(factor, counterpart) else 0.0)
+
+
+def _is_decimal(reading: Reading) -> bool:
+    """Return whether a number is written with decimal places, and is no amount of money."""
+    return reading.as_written % 1 != 0 and not reading.dimension.startswith(CURRENCY)
 
 
 def _is_customary(*factors: float) -> bool:
