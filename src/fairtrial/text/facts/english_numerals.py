@@ -92,7 +92,9 @@ _NUMERAL = StartPattern(_WORD_START, _SOURCE)
 _NUMERAL_WITH_DIGITS = StartPattern(rf"{_WORD_START}|\d+|\.\d", _SOURCE)
 _ARTICLES = frozenset({"a", "an"})
 _SPANS = frozenset(re.findall("[a-z]+", _SPAN))
-_PER = LazyPattern(r"(?:\d|once|twice|times|time|miles?|kilomet(?:er|re)s?|km|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free)[ ]*$")
+_PER = LazyPattern(
+    r"(?:\d|once|twice|times|time|miles?|kilomet(?:er|re)s?|km|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free)[ ]*$"
+)
 _SECOND_IS_UNIT = LazyPattern(r"(?:\d|\bper|\ba|\bone|\beach|\bevery|\bsplit)[ -]$")
 _PRONOUN_BEFORE = LazyPattern(
     r"\b(?:this|that|which|each|every|any|no|the|some|another|other|new|only|correct|right|wrong|last|next|good|better"

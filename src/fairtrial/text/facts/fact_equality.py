@@ -42,12 +42,9 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     """
     if fact.readings == counterpart.readings:
         return True
-    if fact.kind == "code" == counterpart.kind:
-        # Version 2.10 is not 2.1, although a number may be either.
-        return fact.readings[0].value == counterpart.readings[0].value
     about = fact.about or counterpart.about
-    if fact.kind == "amount" == counterpart.kind:
-        return _equal_amounts(fact, counterpart, tolerance, about=about)
+    if fact.kind == counterpart.kind and fact.kind in _COMPARE:
+        return _COMPARE[fact.kind](fact, counterpart, tolerance, about)
     latter_readings = _distinct(counterpart)
     for former in _distinct(fact):
         dimension, value, size_as_written, _ = former
@@ -74,7 +71,12 @@ def _distinct(fact: Fact) -> tuple[Reading, ...]:
     return fact.readings
 
 
-def _equal_amounts(fact: Fact, counterpart: Fact, tolerance: float, *, about: bool) -> bool:
+def _equal_codes(fact: Fact, counterpart: Fact, tolerance: float, about: bool) -> bool:  # noqa: ARG001  (as amounts)
+    """Return whether two codes are equal: version 2.10 is not 2.1, although the number 2.1 may be either."""
+    return fact.readings[0].value == counterpart.readings[0].value
+
+
+def _equal_amounts(fact: Fact, counterpart: Fact, tolerance: float, about: bool) -> bool:
     """Return whether two amounts have an equal reading in one currency. A sign such as $ has a reading for each of its."""
     compared = None
     for former in fact.readings:
@@ -122,10 +124,9 @@ def _is_same(a: float, b: float, tolerance: float = 0.0) -> bool:
 
 def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: float, *, about: bool) -> bool:
     size = max(abs(a), abs(b))
-    if a == b or abs(a - b) <= tolerance * size:
-        return True
-    if latter.step < former.step and _is_decimal(former) and abs(a - b) <= 0.5 * former.step * (1 + _EXACT):
-        # 3.14159 is 3.14, as exact as the reference is.
+    # 3.14159 is 3.14, as exact as the reference is.
+    near = 0.5 * former.step * (1 + _EXACT) if latter.step < former.step and _is_decimal(former) else 0.0
+    if a == b or abs(a - b) <= max(tolerance * size, near):
         return True
     if former.dimension == NUMBER and not about:
         return _is_same(a, b)
@@ -221,3 +222,5 @@ _CALENDAR = {
     ("years", "years"): _within,
     ("years", "date"): _within,
 }
+_COMPARE = {"amount": _equal_amounts, "code": _equal_codes}
+"""How two facts of one kind are compared. Those of other kinds have equal readings."""

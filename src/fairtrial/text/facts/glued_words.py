@@ -86,9 +86,7 @@ def spread_words(text: str) -> list[tuple[int, int, str]]:
     if not words.isdisjoint(_SPEED_WORDS):
         edits += [(*match.span(), _SPEEDS[match[0]]) for match in _SPEED.finditer(text)]
     if not words.isdisjoint(_WARS) or {"world", "war", "i"} <= words:
-        edits += [
-            (*match.span(), f"world war {1 if match['second'] is None else 2}") for match in _WAR.finditer(text)
-        ]
+        edits += [(*match.span(), f"world war {1 if match['second'] is None else 2}") for match in _WAR.finditer(text)]
     if "dozen" in words and not words.isdisjoint(_BAKERS):
         edits += [(*match.span(), "13") for match in _BAKERS_DOZEN.finditer(text)]
     if not words.isdisjoint(_PARTS) and not words.isdisjoint(_ROMANS):
