@@ -138,7 +138,7 @@ _DAY_NAMES_CUE = Cue(
     frozenset(name.split()[0] for name in (*_WEEKDAY, *_DAY) if name.isascii()),
     frozenset(name[0] for name in (*_WEEKDAY, *_DAY) if not name.isascii()),
 )
-_NAMES = LazyPattern(alternatives({*_WEEKDAY, *_DAY}, starts=True, ends=True))
+_NAMES = LazyPattern(lambda: alternatives({*_WEEKDAY, *_DAY}, starts=True, ends=True))
 
 
 def _find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:  # noqa: C901, PLR0911  (one line a form)
@@ -151,8 +151,9 @@ def _find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None
         signed = -year if (get("era14") or "").startswith("b") else year
         return ("date", (_day(signed, None, None), Reading(NUMBER, float(year), float(year), 1.0)))
     if get("y16"):
-        day = _day(int(get("y16")), int(get("m16")), int(get("d16")))
-        return ("date", (day, Reading("code", match[0])))
+        # It may also be the number of a version.
+        whole = _day(int(get("y16")), int(get("m16")), int(get("d16")))
+        return ("date", (whole, Reading("code", match[0])))
     if get("a8"):
         return _date_with_slashes(get("a8"), get("b8"), get("c8"))
     if get("era"):

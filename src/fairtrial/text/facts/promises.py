@@ -189,7 +189,8 @@ def _cue_words() -> frozenset[str]:
 
 
 def _longest_word(phrase: str) -> str:
-    return max(_LATIN.compiled.findall(phrase), key=len)
+    words: list[str] = _LATIN.compiled.findall(phrase)
+    return max(words, key=len)
 
 
 @cache
