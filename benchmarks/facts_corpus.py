@@ -25,6 +25,7 @@ import fairtrial
 CORPUS = Path(__file__).parents[1] / "tests" / "facts" / "corpus"
 LANGUAGES = ("en", "ko", "ja", "zh-Hans", "zh-Hant")
 CRITERIA = {
+    "facts_match_v1": {"threshold": 1.0},
     "exact_match": {"threshold": 1.0},
     "contains": {"threshold": 1.0},
     "response_match_score": {"threshold": 0.8},

@@ -65,6 +65,8 @@ def bound_at(text: str, start: int, end: int, *, calendar: bool = False) -> tupl
     leading = _LEADING.search(before) if leads else None
     trails = after and (after[0] in _TRAILING_SIGNS or not after[0].isascii())
     right = _TRAILING.match(text, end, end + _REACH) if trails else None
+    if leading is right is None and not calendar:
+        return "", False
     about = any(match is not None and match.group("about") for match in (leading, right))
     if calendar:
         side = _SIDE_AFTER.match(text, end, end + _REACH) or _SIDE_BEFORE.search(before)

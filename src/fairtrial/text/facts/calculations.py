@@ -58,7 +58,7 @@ class Calculations:
         if reading.dimension == "time":
             yield from ("the time between two times" for span in self.spans if _is_span(span, value, reading.step))
         for item in self.lists:
-            if abs(item.number - written) <= max(1e-6 * abs(item.number), rounding):
+            if abs(item.number - written) <= rounding or item.number == written:
                 yield item.how
         given = numbers(self.values, NUMBER)
         if reading.dimension.startswith(CURRENCY):
@@ -151,7 +151,7 @@ def _pairs(values: Sequence[float], value: float, near: float) -> Iterator[str]:
     Only a quotient is rounded, to the last digit of the value. Two small whole numbers are not added: they are often
     no quantities of one kind, as 3 times a day and 7 days.
     """
-    exact = 1e-6 * abs(value)
+    exact = min(1e-6 * abs(value), near)
     for a, b in combinations(values[:_MOST_NAMED], 2):
         if not (_is_small(a) and _is_small(b)):
             if abs(a + b - value) <= exact:
@@ -167,7 +167,7 @@ def _multiples(counts: Sequence[float], values: Sequence[float], value: float, n
         for a in values:
             if min(abs(a), abs(count)) <= 1:
                 continue
-            if abs(a * count - value) <= 1e-6 * abs(value):
+            if abs(a * count - value) <= min(1e-6 * abs(value), near):
                 yield f"{a:g} × {count:g}"
             if abs(a) > abs(count) and abs(a / count - value) <= near:
                 yield f"{a:g} / {count:g}"

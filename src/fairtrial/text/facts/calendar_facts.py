@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-from fairtrial.text.facts.fact import NUMBER, Kind, Reading
-from fairtrial.text.facts.word_patterns import Cue, alternatives, cue
+from fairtrial.text.facts.claims import Claims
+from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
+from fairtrial.text.facts.weekday_lists import WEEKDAYS_CUE, take_weekdays
+from fairtrial.text.facts.word_patterns import Cue, StartPattern, alternatives, cue, join_cues
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _MONTHS = {
@@ -29,9 +31,10 @@ _ERAS = {
     "民國": 1911,
     "民国": 1911,
 }
-DATES = LazyPattern(
-    # Each form begins with a digit, an apostrophe, an era, "the" or a month.
-    r"(?=[\d'令平昭大民jfmasondt])(?=[\d'令平昭大民]|\b(?:ad \d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|the \d))(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
+_DATES = StartPattern(
+    r"\d+|['令平昭大民]|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|(?:ad|the) (?=\d))",
+    r"(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
+    r"|(?<![\w.])(?P<d16>0?[1-9]|[12]\d|3[01])\.(?P<m16>0?[1-9]|1[0-2])\.(?P<y16>(?:19|20)\d\d)(?!\w|\.\d)"
     r"|(?P<era>令和|平成|昭和|大正|民國|民国)(?P<ey>\d{1,3}|元)年(?:(?P<em>\d{1,2})月(?:(?P<ed>\d{1,2})[日号號])?)?"
     r"|(?<![\d.])(?:(?P<y2>\d{4}|1[01]\d|'?\d{2})[ ]?[年년][ ]?(?:の)?)?(?P<m2>\d{1,2})[ ]?[月월](?![間间光])(?:[ ]?(?P<d2>\d{1,2})[ ]?[日号號일](?![間间간]))?"
     r"|(?<![\d.])(?P<y3>(?:1[89]|20|21)\d\d)[ ]?[年년](?![間间간])"
@@ -43,11 +46,11 @@ DATES = LazyPattern(
     r"|\bad[ ](?P<y15>\d{1,4})(?!\d)"
     r"|(?<![\d./])(?P<m11>0?[1-9]|1[0-2])/(?P<y11>(?:19|20)\d\d)(?!\d)|(?<![\d.])(?P<y12>(?:19|20)\d\d)\.(?P<m12>0[1-9]|1[0-2])(?![\d.])"
     r"|\bthe[ ](?P<d9>\d{1,2})(?:st|nd|rd|th)(?=[ ]?[.,;!?)]|$|[ ](?:and|to|at|but|or|if|so|because|as|in|by)\b)"
-    r"|(?<![\d.])(?P<d10>\d{1,2})[日号號](?![間间内目以]))"
+    r"|(?<![\d.])(?P<d10>\d{1,2})[日号號](?![間间内目以]))",
 )
-MAY_BE_DATE = LazyPattern(r"\d[./-][ ]?\d")
+_MAY_BE_DATE = LazyPattern(r"\d[./-][ ]?\d")
 _CHINESE_HOUR = LazyPattern("[点點]")
-MAY_BE_TIME = LazyPattern(r"\d (?:past|to|after|before) [\dnm]")
+_MAY_BE_TIME = LazyPattern(r"\d (?:past|to|after|before) [\dnm]")
 _HALVES = (
     (LazyPattern(r"오전|새벽|아침|午前|朝|上午|凌晨|早上|清晨|早晨|清早|明け方|早|a\.?m\.?|morning"), 0),
     (
@@ -59,23 +62,23 @@ _HALVES = (
 )
 _BEFORE = "오전|오후|새벽|아침|저녁|밤|낮|午前|午後|午后|明け方|朝|夕方|深夜|夜|晩|昼|上午|下午|晚上|傍晚|凌晨|早上|清晨|早晨|中午|夜里|夜裡|今晚|明早|明晚|晚|早"
 _AFTER = r"(?:[ap]\.m\.?|[ap]m\b)|in the (?:morning|afternoon|evening)|at night"
-TIMES = LazyPattern(
-    # Each form begins with a digit, "half", "quarter", "a", or a part of the day.
-    rf"(?=[\dhqa差{''.join(sorted({word[0] for word in _BEFORE.split('|')}))}])"
+_TIMES = StartPattern(
+    rf"\d+|[差{''.join(sorted({word[0] for word in _BEFORE.split('|')}))}]|\b(?:half|(?:a )?quarter)",
     r"(?:\b(?P<word>half|(?:a )?quarter|\d{1,2} minutes?|(?:(?<=at )|(?<=by )|(?<=is ))(?:5|10|20|25)) (?P<side>past|to|after|before) (?P<h1>\d{1,2}|noon|midnight)(?!\d|:)"
     rf"(?:[ ](?P<p1>{_AFTER}))?"
     rf"|(?P<b2>(?:{_BEFORE})[ の]?)?(?<![\d:.])(?P<h2>\d{{1,2}}):(?P<m2>\d{{2}})(?::\d{{2}}(?:\.\d+)?)?(?:[ ]?(?P<p2>{_AFTER}))?(?!\d|:\d)"
     rf"|(?<![\d:.])(?P<h3>\d{{1,2}})(?:\.(?P<m3>\d{{2}}))?[ ]?(?P<p3>(?:[ap]\.m\.?|[ap]m\b)|o'clock(?: {_AFTER})?)"
     rf"|(?P<b4>(?:{_BEFORE})[ の]?)?(?<![\d.])(?P<h4>\d{{1,2}})[ ]?(?:시|時|时|点钟|點鐘|点|點)(?!간|間|间)"
     r"(?:[ ]?(?P<m4>\d{1,2})[ ]?(?:분|分)?(?![個个名人枚개명%\d])|[ ]?(?P<half4>반|半)|(?P<q4>[13一三])刻|(?P<to4>差\d{1,2}分))?(?P<before4>(?<=\d分)前|(?<=\d분) 전)?"
-    r"|差(?P<m5>\d{1,2})分(?P<h5>\d{1,2})[点點])"
+    r"|差(?P<m5>\d{1,2})分(?P<h5>\d{1,2})[点點])",
 )
-DATES_CUE = Cue(
+_DATES_CUE = Cue(
     frozenset(_MONTHS) | {"st", "nd", "rd", "th", "bc", "bce", "ce", "ad", "c", "d"}, frozenset("年년月월日号號일")
 )
-TIMES_CUE = cue("am pm m clock quarter half minute minutes", ":시時时点點")
-RANGE_HOURS = LazyPattern(
-    r"(?<![\d:.])(\d{1,2})(?::(\d{2}))?[ ]?(?:-|~|to|and|until|till)[ ]?(?=(\d{1,2})(?::\d{2})?[ ]?([ap])\.?m\b)"
+_TIMES_CUE = cue("am pm m clock quarter half minute minutes", ":시時时点點")
+_RANGE_HOURS = StartPattern(
+    r"\d+",
+    r"(?<![\d:.])(\d{1,2})(?::(\d{2}))?[ ]?(?:-|~|to|and|until|till)[ ]?(?=(\d{1,2})(?::\d{2})?[ ]?([ap])\.?m\b)",
 )
 _WEEKDAYS = tuple(
     tuple(names.split())
@@ -113,8 +116,8 @@ _DAY |= {
     for place, names in rows.items()
     for name in names.split()
 }
-RELATIVE_SPANS_CUE = cue("", "지이다上本这這下")
-RELATIVE_SPANS = LazyPattern(
+_RELATIVE_SPANS_CUE = cue("", "지이다上本这這下")
+_RELATIVE_SPANS = LazyPattern(
     r"(?P<ko>지난|이번|다음)[ ]?(?:주(?=말|까지|부터|에|는|도|중|후|[^가-힣]|$)|달(?![라력성]))"
     # The day of 下周五 is a fact of its own.
     r"|(?<![以之身马馬路线線加晚早])(?P<zh>上上|下下|[上本这這下])(?:[个個]?(?:(?P<zh_month>月)(?![0-9一二三四五六七八九十])|(?=(?:周|週|星期|礼拜|禮拜)(?![期年]))))"
@@ -131,14 +134,14 @@ _RELATIVE_SIGNS = {
     "下": 1,
     "下下": 2,
 }
-NAMES_CUE = Cue(
+_DAY_NAMES_CUE = Cue(
     frozenset(name.split()[0] for name in (*_WEEKDAY, *_DAY) if name.isascii()),
     frozenset(name[0] for name in (*_WEEKDAY, *_DAY) if not name.isascii()),
 )
-NAMES = LazyPattern(alternatives({*_WEEKDAY, *_DAY}, starts=True, ends=True))
+_NAMES = LazyPattern(lambda: alternatives({*_WEEKDAY, *_DAY}, starts=True, ends=True))
 
 
-def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:  # noqa: C901, PLR0911  (one line a form)
+def _find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:  # noqa: C901, PLR0911  (one line a form)
     """Return the date of a match of the pattern of dates."""
     get = match.group
     if get("m11") or get("m12"):
@@ -147,6 +150,10 @@ def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
         year = int(get("y14") or get("y15"))
         signed = -year if (get("era14") or "").startswith("b") else year
         return ("date", (_day(signed, None, None), Reading(NUMBER, float(year), float(year), 1.0)))
+    if get("y16"):
+        # It may also be the number of a version.
+        whole = _day(int(get("y16")), int(get("m16")), int(get("d16")))
+        return ("date", (whole, Reading("code", match[0])))
     if get("a8"):
         return _date_with_slashes(get("a8"), get("b8"), get("c8"))
     if get("era"):
@@ -186,7 +193,7 @@ _MONTH_PART_BEFORE = LazyPattern(
 )
 
 
-def find_months(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
+def _find_months(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     """Return the month of a match of the pattern of months without a day or a year."""
     month = str(_MONTHS[match["mn7"]])
     return _date(None, month, _day_of_part(match, month))
@@ -244,7 +251,7 @@ def _date_with_slashes(first: str, second: str, third: str | None) -> tuple[Kind
     return ("date" if readings[0].dimension == "date" else "number", tuple(readings)) if readings else None
 
 
-def find_times(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
+def _find_times(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     """Return the clock time of a match of the pattern of times."""
     get = match.group
     if get("h1"):
@@ -271,7 +278,7 @@ def find_times(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     return hits
 
 
-def find_noons(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
+def _find_noons(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
     """Return the clock time of noon or midnight."""
     return _clock(12 if match[0] in {"noon", "midday", "正午", "정오"} else 0, 0, certain=True)
 
@@ -298,7 +305,7 @@ def _clock(hour: int, minutes: int, *, certain: bool) -> tuple[Kind, tuple[Readi
     return ("time", (Reading("clock", ((60 * hour + minutes) % 1440, int(certain))),))
 
 
-def find_first_hours(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
+def _find_first_hours(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
     """Return the first time of a range that says the half of the day once, for example the 1 of "1 to 3 pm"."""
     hour, last, half = int(match[1]), int(match[3]), match[4]
     # "11-1 pm" begins in the morning.
@@ -306,7 +313,7 @@ def find_first_hours(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
     return _clock(hour % 12 + (12 if late else 0), int(match[2] or 0), certain=True)
 
 
-def find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
+def _find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     """Return the weekday or the relative day of a match of the pattern of their names."""
     name = match[0]
     if name in _DAY:
@@ -323,13 +330,50 @@ def find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     return ("weekday", (Reading("weekday", float(_WEEKDAY[name])),))
 
 
-def find_relative_spans(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
+def _find_relative_spans(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
     """Return the relative week, month or year of a match, for example of 다음 주 and of the first sign of 下周."""
     span = "month" if match["zh_month"] or match[0][-1] == "달" else "week"
     return ("day", (Reading(f"calendar {span}", float(_RELATIVE_SIGNS[match["ko"] or match["zh"]])),))
 
 
-MONTHS = LazyPattern(rf"(?P<mn7>\b{_CLEAR_MONTH})\b")
-MONTHS_CUE = cue("january february april june july august september october november december")
-NOONS_CUE = cue("noon midday midnight", "正정자零午半")
-NOONS = LazyPattern(r"(?P<noon>\b(?:noon|midday|midnight))\b|(?P<noon_cjk>正午|정오|자정|零時|零时|午夜|半夜12点)")
+_MONTH_NAMES = LazyPattern(rf"(?P<mn7>\b{_CLEAR_MONTH})\b")
+_MONTHS_CUE = cue("january february april june july august september october november december")
+_NOONS_CUE = cue("noon midday midnight", "正정자零午半")
+_NOONS = LazyPattern(r"(?P<noon>\b(?:noon|midday|midnight))\b|(?P<noon_cjk>正午|정오|자정|零時|零时|午夜|半夜12点)")
+
+
+_FIRST_NAME = LazyPattern(r"(?:June|April|August|May)[ ][A-Z][a-z]+(?![a-z ]*[A-Z])")
+
+
+def is_person(fact: Fact, text: str) -> bool:
+    """Return whether a month is a given name before a surname, as in "June Gable"."""
+    value = fact.readings[0].value
+    return isinstance(value, tuple) and value[0] is value[-1] is None and bool(_FIRST_NAME.match(text, fact.start))
+
+
+_DAYS_CUE = join_cues(WEEKDAYS_CUE, _RELATIVE_SPANS_CUE, _DAY_NAMES_CUE)
+_NAMES_CUE = join_cues(_MONTHS_CUE, _NOONS_CUE)
+
+
+def take_days(work: Claims) -> None:
+    """Take the weekdays and the relative days, weeks, months and years of a text."""
+    if work.cues.has(_DAYS_CUE):
+        take_weekdays(work)
+        work.take(_RELATIVE_SPANS, _find_relative_spans, _RELATIVE_SPANS_CUE)
+        work.take(_NAMES, _find_names, _DAY_NAMES_CUE)
+
+
+def take_dates(work: Claims, text: str) -> None:
+    """Take the dates and the times of a canonical text that hold a digit."""
+    if work.cues.has(_DATES_CUE) or _MAY_BE_DATE.search(text):
+        work.take(_DATES, _find_dates)
+    if work.cues.has(_TIMES_CUE) or _MAY_BE_TIME.search(text):
+        work.take(_RANGE_HOURS, _find_first_hours)
+        work.take(_TIMES, _find_times)
+
+
+def take_names(work: Claims) -> None:
+    """Take the months, noons and midnights that stand without a digit."""
+    if work.cues.has(_NAMES_CUE):
+        work.take(_MONTH_NAMES, _find_months, _MONTHS_CUE)
+        work.take(_NOONS, _find_noons, _NOONS_CUE)

@@ -30,6 +30,9 @@ _STEPS: tuple[tuple[LazyPattern, tuple[Callable[[str], list[tuple[int, int, str]
 )
 
 
+_LATIN_STEPS = _STEPS[2:]
+
+
 class Canonical(NamedTuple):
     """A canonical text, and the offset in the original text at which each of its characters begins.
 
@@ -61,7 +64,7 @@ def canonicalise(text: str) -> Canonical:
     if "*" in small or "`" in small or "__" in small:
         edits = [(match.start(), match.end(), "") for match in _EMPHASIS.finditer(small)]
         small, starts = _apply(small, starts, edits)
-    for script, steps in _STEPS[2:] if small.isascii() else _STEPS:
+    for script, steps in _LATIN_STEPS if small.isascii() else _STEPS:
         if not script.search(small):
             continue
         for step in steps:

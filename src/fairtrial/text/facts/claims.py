@@ -14,6 +14,8 @@ Finder = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
 
 _DIGITS = LazyPattern(r"\d+")
 _WEAK = frozenset({"day", "period"})
+_WHOLE: tuple[tuple[int, ...], ...] = ((),)
+"""The window of a whole text."""
 _SHORT = 200
 _REACH = 40
 """The number of characters beside a digit that belong to its fact at most."""
@@ -51,12 +53,12 @@ class Claims:
 
     def take(self, pattern: LazyPattern, find: Finder, needs: Cue | None = None) -> None:
         """Take the fact of each match that is one, if the text holds the cue of the pattern."""
-        if needs and not self.cues.has(needs):
+        if needs and self.cues.words.isdisjoint(needs[0]) and self.cues.signs.isdisjoint(needs[1]):
             return
         text, finditer = self.text, pattern.finditer
         spans: list[tuple[int, int]] = []
-        for start, end in self.windows or ((0, len(text)),):
-            for match in finditer(text, start, end):
+        for window in self.windows or _WHOLE:
+            for match in finditer(text, *window):
                 if fact := find(match):
                     kind, readings = fact
                     span = match.span()
@@ -69,12 +71,12 @@ class Claims:
         self, pattern: LazyPattern, find: Callable[[re.Match[str]], list[Fact]], needs: Cue | None = None
     ) -> None:
         """Take the facts of each match, and blank it, if the text holds the cue of the pattern."""
-        if needs and not self.cues.has(needs):
+        if needs and self.cues.words.isdisjoint(needs[0]) and self.cues.signs.isdisjoint(needs[1]):
             return
         text, finditer = self.text, pattern.finditer
         spans: list[tuple[int, int]] = []
-        for start, end in self.windows or ((0, len(text)),):
-            for match in finditer(text, start, end):
+        for window in self.windows or _WHOLE:
+            for match in finditer(text, *window):
                 if facts := find(match):
                     self.facts += facts
                     spans.append(match.span())

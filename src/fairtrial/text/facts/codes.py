@@ -17,6 +17,9 @@ ADDRESSES = LazyPattern(
 CODES = StartPattern(
     r"(?<![a-z0-9])(?=[a-z0-9_-]{0,40}\d)[a-z0-9]|[+#(\d]",
     r"(?<![a-z0-9])(?:19|20)?\d0s\b"
+    # Version 2.10 is a code: it is not version 2.1.
+    r"|(?:(?<![a-z0-9.])v|(?<=version )|(?<=release )|(?<=버전 )|(?<=バージョン)|(?<=バージョン )|(?<=版本)|(?<=版本 ))\d{1,9}\.\d{1,9}(?![a-z0-9]|\.\d)"
+    r"|(?<![\d.,])\d{1,9}\.\d{1,9}(?=[ ]?버전|版(?![权權面]))"
     r"|(?<![a-z0-9.])v?\d{1,9}(?:\.\d{1,9}){2,5}(?:-[a-z0-9]+)?(?![a-z0-9])"
     r"|(?<![a-z0-9.,/-])\+?(?:\(\d{1,4}\)[ ]?)?\d{1,4}(?:-\d{2,6}){2,5}(?![\d,])(?!-)|(?<![\w.,-])\+\d{1,3}(?:[ -]\d{1,6}){2,5}(?![\d,])"
     r"|\#[a-z]{0,9}-?\d[a-z0-9-]*"
@@ -29,6 +32,11 @@ _NO_CODE = LazyPattern(
 )
 
 
+_DATE = LazyPattern(
+    r"\d{4}-\d{1,2}(?:-\d{1,2})?|\d{2}-\d{2}-\d{4}|(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:19|20)\d\d"
+)
+_NOUN_OR_VERSION = LazyPattern(r"(?<=^[a-z]\d)-[a-z]{4,}$|^v(?=\d+\.\d)")
+_SIGNS = LazyPattern(r"[ _()#+-]")
 _NUMBER_WITH_UNIT = LazyPattern(lambda: rf"{_NUM}-?(?:{unit_pattern()})(?:{_NUM}(?:{unit_pattern()}))?")
 _BOOKS = (
     "genesis exodus leviticus numbers deuteronomy joshua judges ruth samuel kings chronicles ezra nehemiah esther job "
@@ -40,6 +48,7 @@ VERSES_CUE = cue(_BOOKS)
 VERSES = LazyPattern(
     rf"\b(?:{_BOOKS.replace(' ', '|')}) (?P<verse>\d{{1,3}}:\d{{1,3}})(?:-\d{{1,3}})?(?![\d:]|[ ]?[ap]\.?m)"
 )
+VERSIONS_CUE = cue("version release", "버バ版")
 MAY_BE_CODE = LazyPattern(
     r"[#+\d](?:(?<=[#+])|(?<=[a-z]\d)|(?<=[a-z][_-]\d)|(?<=\d)(?:[_-]?[a-z]|-\d|\.\d{1,9}\.\d|\d{6})|(?<=0)\d\d)"
 )
@@ -56,13 +65,12 @@ def find_code(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     token = match[0].rstrip(".,;:!?")
     if _NO_CODE.fullmatch(token) or _NUMBER_WITH_UNIT.fullmatch(token):
         return None
-    if re.fullmatch(r"\d{4}-\d{1,2}(?:-\d{1,2})?", token) or re.fullmatch(r"\d{2}-\d{2}-\d{4}", token):
+    if _DATE.fullmatch(token):
         return None
     # A noun behind a short code, as in "V8-engine", is none of it.
-    token = re.sub(r"(?<=^[a-z]\d)-[a-z]{4,}$", "", token)
-    token = re.sub(r"^v(?=\d+\.\d)", "", token)
-    plain = token if token.startswith(("http", "www", "/", "~")) or "@" in token else re.sub(r"[ _()#+-]", "", token)
+    token = _NOUN_OR_VERSION.sub("", token)
+    plain = token if token.startswith(("http", "www", "/", "~")) or "@" in token else _SIGNS.sub("", token)
     readings = [Reading("code", plain.rstrip("/"))]
-    if plain.isdigit() and len(plain) < 16:
+    if plain.replace(".", "", 1).isdigit() and len(plain) < 16:
         readings.append(Reading(NUMBER, float(plain), float(plain), 1.0))
     return ("code", tuple(readings))

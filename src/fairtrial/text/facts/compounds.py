@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from fairtrial.text.facts.claims import Claims
-from fairtrial.text.facts.fact import Fact, Reading
-from fairtrial.text.facts.word_patterns import cue
+from fairtrial.text.facts.fact import NUMBER, Fact, Reading
+from fairtrial.text.facts.word_patterns import StartPattern, cue
 from fairtrial.text.lazy_pattern import LazyPattern
 
 FEET_AND_INCHES = LazyPattern(
@@ -25,6 +25,28 @@ def find_feet_and_inches(match: re.Match[str]) -> list[Fact]:
     if inches >= 12:
         return []
     return [Fact("quantity", (Reading("length", length, length / _FOOT, _INCH),), *match.span())]
+
+
+OUT_OF = StartPattern(
+    r"\d+",
+    r"(?<![\d.,$])(?P<a>\d{1,6})[ ](?:out of|of|in)[ ](?:every |all |the )?(?P<b>\d{1,6})(?![\d.,:/%]|[ ](?:second|minute|hour|day|week|month|year|decade))"
+    r"|(?P<b2>\d{1,6})[ ]?(?:개|명|사람|건|번|곳|팀|個|人|件|回|个|人次)[ ]?(?:중에?서?|中有?|のうち|に|里面?有?|裡面?有?|当中有?|之中有?|有)[ ]?(?P<a2>\d{1,6})",
+)
+OUT_OF_CUE = cue("of in", "개명사건번곳팀個人件回个次")
+
+
+def find_shares(match: re.Match[str]) -> list[Fact]:
+    """Return both numbers of a match such as "7 out of 10", of which the first is also a percentage."""
+    groups = match.groupdict()
+    a, b = ("a", "b") if groups["a"] else ("a2", "b2")
+    part, whole = float(groups[a]), float(groups[b])
+    if not whole or part > whole:
+        return []
+    share = Reading("percent", 100 * part / whole, 100 * part / whole, 1.0)
+    return [
+        Fact("number", (Reading(NUMBER, part, part, 1.0), share), match.start(a), match.end(a)),
+        Fact("number", (Reading(NUMBER, whole, whole, 1.0),), match.start(b), match.end(b), weak=True),
+    ]
 
 
 def join_compounds(work: Claims, text: str) -> None:

@@ -47,4 +47,8 @@ def find_decades(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | Non
         first, last = -first - length, -first - 1
         low, high = (1 - high, 1 - low) if match["part"] else (0.0, 1.0)
         return ("date", (Reading(YEARS, (first + int(low * length), first + int(high * length))),))
-    return ("date", (Reading(YEARS, (first + int(low * length), last)),))
+    years = Reading(YEARS, (first + int(low * length), last))
+    if decade or match["part"]:
+        return ("date", (years,))
+    # "The 19th" answers a question for a century.
+    return ("date", (years, Reading(NUMBER, float(match["century"]), float(match["century"]), 1.0)))

@@ -52,7 +52,17 @@ _CUES = frozenset((*_UNITS, *_TENS, *_SCALES, *_ORDINALS, *_FRACTIONS)) | frozen
 )
 _DIGIT_CUES = frozenset(_SCALES) | frozenset("half quarter quarters dozen dozens k bn mn m".split())
 """One of these stands behind the digits of each numeral that begins with digits."""
-_WORD_START = rf"(?<![a-z])(?:{'|'.join(sorted(_CUES))}|an?(?=[ -](?:single|dozen|couple|{_SCALE}|{'|'.join(_FRACTIONS)}|{_SPAN})))(?![a-z])"
+
+
+def _group_cues() -> str:
+    """Return a pattern of the cues with the edge of a word behind each first letter, where a search goes at once."""
+    rests: dict[str, list[str]] = {}
+    for word in sorted(_CUES):
+        rests.setdefault(word[0], []).append(word[1:])
+    return "|".join(rf"{first}(?<![a-z].)(?:{'|'.join(rest)})" for first, rest in rests.items())
+
+
+_WORD_START = rf"(?:{_group_cues()}|a(?<![a-z].)n?(?=[ -](?:single|dozen|couple|{_SCALE}|{'|'.join(_FRACTIONS)}|{_SPAN})))(?![a-z])"
 _SOURCE = (
     r"(?<![\w-])(?=[a-fhlm-qs-w.\dz])(?:"
     # "two and a half hours", "2 and a half"
@@ -82,7 +92,9 @@ _NUMERAL = StartPattern(_WORD_START, _SOURCE)
 _NUMERAL_WITH_DIGITS = StartPattern(rf"{_WORD_START}|\d+|\.\d", _SOURCE)
 _ARTICLES = frozenset({"a", "an"})
 _SPANS = frozenset(re.findall("[a-z]+", _SPAN))
-_PER = LazyPattern(r"(?:\d|once|twice|times|time|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free)[ ]*$")
+_PER = LazyPattern(
+    r"(?:\d|once|twice|times|time|miles?|kilomet(?:er|re)s?|km|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free)[ ]*$"
+)
 _SECOND_IS_UNIT = LazyPattern(r"(?:\d|\bper|\ba|\bone|\beach|\bevery|\bsplit)[ -]$")
 _PRONOUN_BEFORE = LazyPattern(
     r"\b(?:this|that|which|each|every|any|no|the|some|another|other|new|only|correct|right|wrong|last|next|good|better"

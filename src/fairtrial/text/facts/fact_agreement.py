@@ -40,7 +40,8 @@ class Reader:
 
     def __call__(self, text: str) -> tuple[Fact, ...]:
         """Return the facts of a text."""
-        return self.select(self.read(text), text)
+        facts = self.read(text)
+        return facts if self is _ANY else self.select(facts, text)
 
     def read(self, text: str) -> tuple[Fact, ...]:
         """Return the facts of every kind."""
@@ -126,9 +127,10 @@ def find_oppositions(
 ) -> tuple[tuple[Opposition, ...], bool]:
     """Return the clauses and the names that a reply turns round, and whether a clause of both agrees.
 
-    `findings` are the facts of the reference. Clauses that say one limit from both sides are not opposed.
+    `findings` are the facts of the reference; if it has any, whether a clause agrees may remain unknown. Clauses that
+    say one limit from both sides are not opposed.
     """
-    clauses = compare_polarity(reference, reply)
+    clauses = compare_polarity(reference, reply, repeats=not findings)
     certain = frozenset[str]().union(*names)
     hits = replaced_names(reference, reply, certain) or exchanged_names(reference, reply, names)
     opposed = tuple(item for item in clauses.oppositions if not _is_complement(item, findings))
@@ -149,6 +151,8 @@ def _is_complement(item: Opposition, findings: Sequence[Finding]) -> bool:
 def _findings(
     expected: Sequence[Fact], actual: Sequence[Fact], tolerance: float, reference: str, reply: str
 ) -> tuple[tuple[Finding, ...], tuple[Fact, ...]]:
+    if not expected:
+        return (), tuple(actual)
     matches = [
         [place for place, counterpart in enumerate(actual) if equal_facts(fact, counterpart, tolerance)]
         for fact in expected
@@ -215,10 +219,23 @@ def _find_unmatched(
         return Finding(fact, "undecided", sources[0], f"it may follow from {first!r} and {last!r}")
     if rival is not None:
         return Finding(fact, "contradicted", rival)
+    day = next((item for item in extra if _needs_today(fact, item) or _needs_today(item, fact)), None)
+    if day is not None:
+        return Finding(fact, "undecided", day, "one text says a date and the other a relative day: today is not known")
     return None if fact.weak else Finding(fact, "missing")
 
 
 _ORDINAL = LazyPattern(r"(?i)(?:\dst|\dnd|\drd|th|first|second|third|^[第제].*)$")
+
+
+def _needs_today(day: Fact, date: Fact) -> bool:
+    """Return whether one fact is a relative day, and the other a weekday or a date with its month."""
+    if day.readings[0].dimension != "day":
+        return False
+    value = date.readings[0].value
+    return date.kind == "weekday" or (date.kind == "date" and isinstance(value, tuple) and value[1] is not None)
+
+
 _AMBIGUOUS = "the dates are equal in one order of month and day, and not in the other; the option locale decides"
 
 
@@ -232,6 +249,8 @@ def _ambiguous(fact: Fact, counterpart: Fact) -> bool:
 
 def _assign(matches: list[list[int]]) -> dict[int, int]:
     """Return for each fact of the reference the fact of the reply that is its own, fewest choices first."""
+    if len(matches) == 1:
+        return {0: matches[0][0]} if matches[0] else {}
     assigned: dict[int, int] = {}
     assigned_places: set[int] = set()
     for place in sorted(range(len(matches)), key=lambda place: len(matches[place])):
@@ -357,8 +376,12 @@ def _is_swapped(former: _Sides, former_sides: _Sides, latter: _Sides, latter_sid
 
 
 def _around(text: str, facts: Sequence[Fact], fact: Fact) -> _Sides:
-    start = max([0, fact.start - _REACH, *(item.end for item in facts if item.end <= fact.start)])
-    end = min([len(text), fact.end + _REACH, *(item.start for item in facts if item.start >= fact.end)])
+    start, end = max(0, fact.start - _REACH), min(len(text), fact.end + _REACH)
+    for item in facts:
+        if start < item.end <= fact.start:
+            start = item.end
+        elif fact.end <= item.start < end:
+            end = item.start
     return _words(text[start : fact.start]), _words(text[fact.end : end])
 
 

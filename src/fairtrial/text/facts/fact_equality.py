@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from fairtrial.text.facts.fact import NUMBER, Fact, Reading
+from fairtrial.text.facts.units import CURRENCY
 
 _CUSTOMARY = 0.02
 """The relative error that people accept when they convert units of another system, for example 5 km to 3 miles."""
 _CUSTOMARY_FACTORS = (0.0254, 0.3048, 0.9144, 1609.344, 28.349523125, 453.59237, 3.785411784, 0.2365882365, 0.473176473)
 _EXACT = 1e-7
+"""The relative error of a conversion between units."""
+_SAME = 1e-10
+"""The relative error of a number in one unit, for example of a third with ten digits. Whole numbers have none."""
 _MONTH = 30 * 86400.0
 _DEGREES = {"celsius", "fahrenheit", "degree"}
 _TEMPERATURES = {"celsius", "fahrenheit", "kelvin"}
@@ -39,17 +43,18 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     if fact.readings == counterpart.readings:
         return True
     about = fact.about or counterpart.about
-    if fact.kind == "amount" == counterpart.kind:
-        return _equal_amounts(fact, counterpart, tolerance, about=about)
-    for former in fact.readings:
+    if fact.kind == counterpart.kind and fact.kind in _COMPARE:
+        return _COMPARE[fact.kind](fact, counterpart, tolerance, about)
+    latter_readings = _distinct(counterpart)
+    for former in _distinct(fact):
         dimension, value, size_as_written, _ = former
-        for latter in counterpart.readings:
+        for latter in latter_readings:
             other, other_value, other_size, _ = latter
             if dimension == other:
                 if value == other_value or _equal(former, latter, tolerance, about=about):
                     return True
             elif dimension == NUMBER and not tolerance and other not in _IRREGULAR:
-                if abs(size_as_written - other_size) <= _EXACT * abs(size_as_written):
+                if _is_same(size_as_written, other_size):
                     return True
             elif (NUMBER in (dimension, other) or (dimension, other) in _COMPARABLE) and _equal(
                 former, latter, tolerance, about=about
@@ -58,7 +63,20 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     return False
 
 
-def _equal_amounts(fact: Fact, counterpart: Fact, tolerance: float, *, about: bool) -> bool:
+def _distinct(fact: Fact) -> tuple[Reading, ...]:
+    """Return the readings that differ beside a fact of another kind: those of $ differ in their currency alone."""
+    first, last = fact.readings[0], fact.readings[-1]
+    if fact.kind == "amount" and first[1:] == last[1:] and last.dimension.startswith(CURRENCY):
+        return fact.readings[:1]
+    return fact.readings
+
+
+def _equal_codes(fact: Fact, counterpart: Fact, tolerance: float, about: bool) -> bool:  # noqa: ARG001  (as amounts)
+    """Return whether two codes are equal: version 2.10 is not 2.1, although the number 2.1 may be either."""
+    return fact.readings[0].value == counterpart.readings[0].value
+
+
+def _equal_amounts(fact: Fact, counterpart: Fact, tolerance: float, about: bool) -> bool:
     """Return whether two amounts have an equal reading in one currency. A sign such as $ has a reading for each of its."""
     compared = None
     for former in fact.readings:
@@ -96,12 +114,22 @@ def _equal_calendar(former: Reading, latter: Reading) -> bool:
     return False
 
 
+def _is_same(a: float, b: float, tolerance: float = 0.0) -> bool:
+    """Return whether two numbers as they are written are equal: 010-1234-5678 is not 010-1234-5679."""
+    if a == b:
+        return True
+    exact = _SAME if a % 1 or b % 1 else 0.0
+    return abs(a - b) <= max(tolerance, exact) * max(abs(a), abs(b))
+
+
 def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: float, *, about: bool) -> bool:
     size = max(abs(a), abs(b))
-    if abs(a - b) <= max(tolerance, _EXACT) * size:
+    # 3.14159 is 3.14, as exact as the reference is.
+    near = 0.5 * former.step * (1 + _EXACT) if latter.step < former.step and _is_decimal(former) else 0.0
+    if a == b or abs(a - b) <= max(tolerance * size, near):
         return True
     if former.dimension == NUMBER and not about:
-        return False
+        return _is_same(a, b)
     if former.dimension == "percent" and (former.step == 1.0) != (latter.step == 1.0):
         # A third is 33 %.
         return abs(a - b) <= 0.5 * max(former.step, latter.step)
@@ -110,9 +138,16 @@ def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: floa
         for value, as_written in ((a, former.as_written), (b, latter.as_written))
     )
     if abs(factor - counterpart) <= _EXACT * factor:
+        if _is_same(a, b):
+            return True
         return about and latter.step < former.step and abs(a - b) <= 0.5 * latter.step
-    rounded = 0.5 * former.step * (1 - _EXACT)
+    rounded = max(0.5 * former.step * (1 - _EXACT), _EXACT * size)
     return abs(a - b) <= max(rounded, _CUSTOMARY * size if about or _is_customary(factor, counterpart) else 0.0)
+
+
+def _is_decimal(reading: Reading) -> bool:
+    """Return whether a number is written with decimal places, and is no amount of money."""
+    return reading.as_written % 1 != 0 and not reading.dimension.startswith(CURRENCY)
 
 
 def _is_customary(*factors: float) -> bool:
@@ -122,14 +157,13 @@ def _is_customary(*factors: float) -> bool:
 def _equal_across(former: Reading, a: float, latter: Reading, b: float, tolerance: float) -> bool:
     if NUMBER in (former.dimension, latter.dimension):
         # A number without a unit may be the number of any unit.
-        near = max(tolerance, _EXACT) * max(abs(former.as_written), abs(latter.as_written))
         other = latter.dimension if former.dimension == NUMBER else former.dimension
         if other == "percent":
             number, share = (a, b) if former.dimension == NUMBER else (b, a)
             if 0 < number < 1 and abs(100 * number - share) <= _EXACT * share:
                 # 0.9 is 90 %.
                 return True
-        return other not in _WITHOUT_NUMBER and abs(former.as_written - latter.as_written) <= near
+        return other not in _WITHOUT_NUMBER and _is_same(former.as_written, latter.as_written, tolerance)
     dimensions = {former.dimension, latter.dimension}
     if dimensions <= _TEMPERATURES:
         first, second = (_as_celsius(item.dimension, value) for item, value in ((former, a), (latter, b)))
@@ -156,11 +190,16 @@ def _is_hour(clock: _Parts, number: float) -> bool:
 
 
 def _equal_dates(former: _Parts, latter: _Parts) -> bool:
-    if any(a is not None and b is not None and a != b for a, b in zip(former, latter, strict=True)):
+    year, month, day = former
+    other_year, other_month, other_day = latter
+    if (
+        (year != other_year and year is not None and other_year is not None)
+        or (month != other_month and month is not None and other_month is not None)
+        or (day != other_day and day is not None and other_day is not None)
+    ):
         return False
     # The reply may leave out the year, but not the day.
-    finest = max(place for place, part in enumerate(former) if part is not None)
-    return latter[finest] is not None
+    return (other_day if day is not None else other_month if month is not None else other_year) is not None
 
 
 def _within(years: _Parts, date: _Parts) -> bool:
@@ -183,3 +222,5 @@ _CALENDAR = {
     ("years", "years"): _within,
     ("years", "date"): _within,
 }
+_COMPARE = {"amount": _equal_amounts, "code": _equal_codes}
+"""How two facts of one kind are compared. Those of other kinds have equal readings."""

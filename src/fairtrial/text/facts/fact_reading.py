@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 
 from fairtrial.text.facts.bounds import BOUNDS_CUE, bound_at
-from fairtrial.text.facts.calendar_facts import (
-    DATES,
-    DATES_CUE,
-    MAY_BE_DATE,
-    MAY_BE_TIME,
-    MONTHS,
-    MONTHS_CUE,
-    NAMES,
-    NAMES_CUE,
-    NOONS,
-    NOONS_CUE,
-    RANGE_HOURS,
-    RELATIVE_SPANS,
-    RELATIVE_SPANS_CUE,
-    TIMES,
-    TIMES_CUE,
-    find_dates,
-    find_first_hours,
-    find_months,
-    find_names,
-    find_noons,
-    find_relative_spans,
-    find_times,
-)
+from fairtrial.text.facts.calendar_facts import is_person, take_dates, take_days, take_names
 from fairtrial.text.facts.canonical import Canonical, canonicalise
 from fairtrial.text.facts.claims import Claims
-from fairtrial.text.facts.codes import ADDRESSES, CODES, MAY_BE_CODE, VERSES, VERSES_CUE, find_code, find_verses
-from fairtrial.text.facts.compounds import FEET_AND_INCHES, FEET_CUE, find_feet_and_inches, join_compounds
+from fairtrial.text.facts.codes import (
+    ADDRESSES,
+    CODES,
+    MAY_BE_CODE,
+    VERSES,
+    VERSES_CUE,
+    VERSIONS_CUE,
+    find_code,
+    find_verses,
+)
+from fairtrial.text.facts.compounds import (
+    FEET_AND_INCHES,
+    FEET_CUE,
+    OUT_OF,
+    OUT_OF_CUE,
+    find_feet_and_inches,
+    find_shares,
+    join_compounds,
+)
 from fairtrial.text.facts.decades import DECADES, DECADES_CUE, YEAR_RANGES, find_decades, find_year_ranges
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
 from fairtrial.text.facts.memory import remember_short
@@ -48,25 +43,23 @@ from fairtrial.text.facts.units import (
     unit_names,
     unit_pattern,
 )
-from fairtrial.text.facts.weekday_lists import take_weekdays
-from fairtrial.text.facts.word_patterns import Cues, StartPattern, cue
+from fairtrial.text.facts.word_patterns import Cues, StartPattern, cue, join_cues
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}(?:\.\d{1,18})?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
 _SIGN = r"(?:(?<![a-z0-9)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マイナス|氷点下)?"
 _TO = r"[ ]?(?:-|~|to|or|and|から|至|到|에서|または|或|或者|、|내지)[ ]?"
-_ASCII_NUMBER_START = r"\d|[-+](?=\.?\d)|\.(?=\d)|m(?=inus)"
-_NUMBER_START = rf"{_ASCII_NUMBER_START}|[零負负マ氷]|영(?=하)"
+# A search for one set of signs goes to its places at once.
+_ASCII_NUMBER_START = r"[\d+.m-](?:(?<=\d)|(?<=[-+])(?=\.?\d)|(?<=\.)(?=\d)|(?<=m)(?=inus))"
+_NUMBER_START = (
+    r"[\d+.m零負负マ氷영-](?:(?<=[\d零負负マ氷])|(?<=[-+])(?=\.?\d)|(?<=\.)(?=\d)|(?<=m)(?=inus)|(?<=영)(?=하))"
+)
 _PERCENT = StartPattern(
     _NUMBER_START,
     rf"(?=[-+.\dm零負负영マ氷])(?:(?P<from>{_NUM})[ ]?%?{_TO})?(?P<number>{_SIGN}{_NUM})[ ]?(?:%|percent(?:age points?)?\b|per cent\b|퍼센트|프로(?![가-힣])|パーセント|per mille\b|‰|포인트(?=[ ]?(?:상승|하락))|趴)",
 )
 _OFF = LazyPattern(r"[ ]?(?:off\b|discount|할인|저렴|우대|引き?|オフ|off|优惠|優惠|折扣|\0)")
 _ORDINAL = LazyPattern(r"(?<![\d.])(\d{1,6})(?:st|nd|rd|th)\b|第[ ]?(\d{1,6})|제[ ]?(\d{1,6})(?=[가-힣 ])")
-_OUT_OF = LazyPattern(
-    r"(?<![\d.,$])(?P<a>\d{1,6})[ ](?:out of|of|in)[ ](?:every |all |the )?(?P<b>\d{1,6})(?![\d.,:/%]|[ ](?:second|minute|hour|day|week|month|year|decade))"
-    r"|(?P<b2>\d{1,6})[ ]?(?:개|명|사람|건|번|곳|팀|個|人|件|回|个|人次)[ ]?(?:중에?서?|中有?|のうち|に|里面?有?|裡面?有?|当中有?|之中有?|有)[ ]?(?P<a2>\d{1,6})"
-)
 _PLAIN = StartPattern(_NUMBER_START, rf"(?=[-+.\dm零負负영マ氷])(?P<number>{_SIGN}{_NUM})")
 _LIST_MARK = LazyPattern(r"(?m)^[ \t>*-]{0,8}(?:\(?\d{1,2}[.)](?=[ \t])|step \d{1,2}[:.)])")
 _FOOTNOTE = LazyPattern(r"\[\d{1,3}\]")
@@ -125,18 +118,13 @@ def read_facts(text: str) -> tuple[Fact, ...]:
     whole = canonicalise(text)
     work = Claims(whole.text)
     _take_facts(work)
-    facts = sorted(work.facts, key=lambda fact: fact.start)
-    placed = (_place_in_original(fact, whole, text, work.cues) for fact in facts)
-    return tuple(fact for fact in placed if fact.kind != "date" or not _is_person(fact, text))
+    if len(work.facts) > 1:
+        work.facts.sort(key=_START)
+    placed = [_place_in_original(fact, whole, text, work.cues) for fact in work.facts]
+    return tuple([fact for fact in placed if fact.kind != "date" or not is_person(fact, text)])
 
 
-_FIRST_NAME = LazyPattern(r"(?:June|April|August|May)[ ][A-Z][a-z]+(?![a-z ]*[A-Z])")
-
-
-def _is_person(fact: Fact, text: str) -> bool:
-    """Return whether a month is a given name before a surname, as in "June Gable"."""
-    value = fact.readings[0].value
-    return isinstance(value, tuple) and value[0] is value[-1] is None and bool(_FIRST_NAME.match(text, fact.start))
+_START = attrgetter("start")
 
 
 def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) -> Fact:
@@ -159,6 +147,13 @@ def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) 
     ):
         # "First" is no day of a month, unlike "the 1st".
         readings = readings[:1]
+    if (
+        not bound
+        and not about
+        and (start, end, weak) == (fact.start, fact.end, fact.weak)
+        and readings is fact.readings
+    ):
+        return fact
     return Fact(fact.kind, readings, start, end, bound, about, weak)
 
 
@@ -169,24 +164,21 @@ _WITHOUT_BOUND = frozenset({"code", "weekday", "day", "period"})
 def _take_facts(work: Claims) -> None:
     """Take the facts of a canonical text, with their offsets in it."""
     text = work.text
-    take_weekdays(work)
-    work.take(RELATIVE_SPANS, find_relative_spans, RELATIVE_SPANS_CUE)
-    work.take(NAMES, find_names, NAMES_CUE)
+    take_days(work)
     if not work.cues.signs.isdisjoint("@/") or "www." in text:
         work.take(ADDRESSES, find_code)
     if work.near_digits():
         _take_numbers(work, text)
-    work.take(MONTHS, find_months, MONTHS_CUE)
-    work.take(NOONS, find_noons, NOONS_CUE)
+    take_names(work)
     work.take(PERIODS, find_periods, PERIODS_CUE)
 
 
 _HYPHEN = cue("", "-")
 _BRACKET, _SLASH = cue("", "["), cue("", "/")
-_MARK = LazyPattern(r"\d[.)][ \t]|step \d")
+_MARK = LazyPattern(r"\d[.)][ \t]")
 _DEGREES_CUE = cue("", "섭화摂華华摄攝大小")
+_RARE_CUE = join_cues(_BRACKET, VERSES_CUE, _SLASH, FEET_CUE, _DEGREES_CUE, _HYPHEN, DECADES_CUE)
 _PERCENT_CUE = cue("percent per", "%‰퍼프パ포趴")
-_OUT_OF_CUE = cue("of in", "개명사건번곳팀個人件回个次")
 _ORDINAL_CUE = cue("st nd rd th", "第제")
 
 
@@ -196,27 +188,24 @@ def _take_numbers(work: Claims, text: str) -> None:
     marked = bool(_MARK.search(text))
     if marked or "step" in cues.words:
         work.drop(_LIST_MARK)
-    work.drop(_FOOTNOTE, _BRACKET)
     if marked and _INLINE_LIST.search(text):
         work.drop(_INLINE_MARK)
-    if ":" in text:
-        work.take_many(VERSES, find_verses, VERSES_CUE)
-    work.take_many(_FRACTION, _fractions, _SLASH)
-    work.take_many(FEET_AND_INCHES, find_feet_and_inches, FEET_CUE)
-    work.take_many(_TEMPERATURE, _temperatures, _DEGREES_CUE)
-    work.take_many(YEAR_RANGES, find_year_ranges, _HYPHEN)
-    work.take(DECADES, find_decades, DECADES_CUE)
-    if MAY_BE_CODE.search(text):
+    if cues.has(_RARE_CUE):
+        work.drop(_FOOTNOTE, _BRACKET)
+        if ":" in text:
+            work.take_many(VERSES, find_verses, VERSES_CUE)
+        work.take_many(_FRACTION, _fractions, _SLASH)
+        work.take_many(FEET_AND_INCHES, find_feet_and_inches, FEET_CUE)
+        work.take_many(_TEMPERATURE, _temperatures, _DEGREES_CUE)
+        work.take_many(YEAR_RANGES, find_year_ranges, _HYPHEN)
+        work.take(DECADES, find_decades, DECADES_CUE)
+    if cues.has(VERSIONS_CUE) or MAY_BE_CODE.search(text):
         work.take(CODES, find_code)
-    if cues.has(DATES_CUE) or MAY_BE_DATE.search(text):
-        work.take(DATES, find_dates)
-    if cues.has(TIMES_CUE) or MAY_BE_TIME.search(text):
-        work.take(RANGE_HOURS, find_first_hours)
-        work.take(TIMES, find_times)
+    take_dates(work, text)
     work.take(PERIODS, find_periods, PERIODS_CUE)
     work.take_many(_MONEY[cues.ascii], _amounts, sign_cue())
     work.take_many(_PERCENT, _percents, _PERCENT_CUE)
-    work.take_many(_OUT_OF, _shares, _OUT_OF_CUE)
+    work.take_many(OUT_OF, find_shares, OUT_OF_CUE)
     work.take_many(_QUANTITY[cues.ascii], _quantities, unit_cue())
     if len(work.facts) > 1:
         join_compounds(work, text)
@@ -228,6 +217,7 @@ def _take_numbers(work: Claims, text: str) -> None:
 _SPLIT_DECIMAL = LazyPattern(r"(?<![\d.,])(\d{1,4})\. $")
 _NOT_DIGITS = LazyPattern(r"[^\d.]")
 _MINUS = LazyPattern(r"-|minus|零下|負|负|영하|マイナス|氷点下")
+_MOST_DIGITS = 15
 _YEAR = LazyPattern(r"(?:1[5-9]|20|21)\d\d")
 
 
@@ -322,19 +312,6 @@ def _with_complement(share: Reading) -> tuple[Reading, ...]:
     return (share, Reading("percent", rest, rest, share.step))
 
 
-def _shares(match: re.Match[str]) -> list[Fact]:
-    groups = match.groupdict()
-    a, b = ("a", "b") if groups["a"] else ("a2", "b2")
-    part, whole = float(groups[a]), float(groups[b])
-    if not whole or part > whole:
-        return []
-    share = Reading("percent", 100 * part / whole, 100 * part / whole, 1.0)
-    return [
-        Fact("number", (_measure(groups[a]), share), match.start(a), match.end(a)),
-        Fact("number", (_measure(groups[b]),), match.start(b), match.end(b), weak=True),
-    ]
-
-
 def _quantities(match: re.Match[str]) -> list[Fact]:
     get = match.group
     readings = _unit_readings(get("number"), get("unit"))
@@ -382,6 +359,9 @@ def _ordinal(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
 
 
 def _plain_number(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
+    if len(match["number"]) > _MOST_DIGITS:
+        # As a number, it would lose its last digits.
+        return ("code", (Reading("code", match["number"]),))
     number = _measure(match["number"])
     readings = [number]
     if whole := _find_whole_part(match):

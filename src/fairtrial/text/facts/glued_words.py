@@ -24,7 +24,7 @@ _LOST = LazyPattern(
 _BEFORE_NUMERAL = LazyPattern(
     r"(?<![a-z])(?:have|has|are|were|to|is|was|the|in|for)(?=(?:two|three|four|five|six|seven|eight|nine|twelve)(?![a-z]))"
 )
-_MAY_BE_LOST = LazyPattern(r"\d,\d{4}|\d0s\d|[a-z,] [12]\d{4}|\d\. \d")
+_MAY_BE_LOST = LazyPattern(r"\d(?:,\d{4}|0s\d|\. \d|(?<=[a-z,] [12])\d{4})")
 _AGE = LazyPattern(
     r"\b(?:age|aged|age of) (?P<years>\d{1,3})(?![\w-]|[.,]\d| ?(?:years?|months?|weeks?|days?|to|and|or)\b)"
 )
@@ -47,6 +47,13 @@ _DAYS = LazyPattern(
 _ROMAN = LazyPattern(
     r"\b(?:article|section|chapter|title|part|war|volume|act|book|phase|amendment) (?P<roman>iii|ii|iv|vi{1,3}|ix|xi{0,3}v?)\b"
 )
+_WARS = frozenset({"ww", "wwi", "wwii"})
+_WAR = LazyPattern(r"\b(?:ww ?(?:(?:ii|2)(?P<second>)|i|1)|world war i)\b(?!')")
+_SPEEDS = {"mph": "miles per hour", "kph": "km/h", "kmh": "km/h"}
+_SPEED_WORDS = frozenset(_SPEEDS)
+_SPEED = LazyPattern(r"(?<![a-z])(?:mph|kph|kmh)(?![a-z])")
+_BAKERS = frozenset({"baker", "bakers"})
+_BAKERS_DOZEN = LazyPattern(r"\b(?:a )?baker'?s'? dozen\b")
 _PARTS = frozenset("article section chapter title part war volume act book phase amendment".split())
 _ROMANS = {
     "ii": 2,
@@ -76,6 +83,12 @@ def spread_words(text: str) -> list[tuple[int, int, str]]:
                 edits.append((match.end("day"), match.end("day"), f" {match['month']}"))
             else:
                 edits.append((match.end(), match.end(), f"{match['first']} "))
+    if not words.isdisjoint(_SPEED_WORDS):
+        edits += [(*match.span(), _SPEEDS[match[0]]) for match in _SPEED.finditer(text)]
+    if not words.isdisjoint(_WARS) or {"world", "war", "i"} <= words:
+        edits += [(*match.span(), f"world war {1 if match['second'] is None else 2}") for match in _WAR.finditer(text)]
+    if "dozen" in words and not words.isdisjoint(_BAKERS):
+        edits += [(*match.span(), "13") for match in _BAKERS_DOZEN.finditer(text)]
     if not words.isdisjoint(_PARTS) and not words.isdisjoint(_ROMANS):
         edits += [
             (*match.span("roman"), str(value))

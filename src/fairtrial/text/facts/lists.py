@@ -10,12 +10,12 @@ from fairtrial.text.lazy_pattern import LazyPattern
 _FEWEST = 3
 _MOST = 60
 """The number of lists of a text that are read."""
-_ENGLISH_BREAK = LazyPattern(r",?\s+(?:and|or)\s+|[,;]\s+")
+_ENGLISH_BREAK = LazyPattern(r"[,;\s](?:(?:(?<=,)\s+|(?<=\s)\s*)(?:and|or)\s+|(?<=[,;])\s+)")
 _CJK_BREAK = LazyPattern(
     r"\s*[、・·]\s*|,\s+|[,，](?=[가-힣])|(?<=[가-힣])(?:와|과|랑|하고)\s+|\s+(?:및|그리고)\s+"
     r"|(?<=[\u30a0-\u30ff\u4e00-\u9fffA-Z])[とや](?=[\u30a0-\u30ff\u4e00-\u9fff])|[和与與跟及或](?=[\u4e00-\u9fffA-Z])"
 )
-_PHRASE = LazyPattern(r"[.!?:;](?=\s|$)|[。!?！？：:\n]|\s[-–]\s|[()（）]")
+_PHRASE = LazyPattern(r"[.!?:;。！？：\n()（）\s](?:(?<=[!?:。！？：\n()（）])|(?<=[.;])(?=\s|$)|(?<=\s)[-–]\s)")
 _WORD = LazyPattern(r"[a-z][a-z0-9'-]*")
 _ENGLISH = LazyPattern(r"[A-Za-z]")
 _CJK = LazyPattern(r"[\u3040-\u30ff\u4e00-\u9fff가-힣]")

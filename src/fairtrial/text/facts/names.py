@@ -10,13 +10,14 @@ from unicodedata import combining, normalize
 
 from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.name_forms import are_names
-from fairtrial.text.facts.word_patterns import alternatives
+from fairtrial.text.facts.word_patterns import alternatives, split_sentences
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _TOKEN = LazyPattern(
     r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[\u30a0-\u30ff]+|[\u3041-\u309f]+|[가-힣]+|[\u4e00-\u9fff]|[^\s\w]"
 )
-_SENTENCE = LazyPattern(r"(?<=[.!?])\s+|(?<=[。!?！？])|\n+")
+_ASCII_TOKEN = LazyPattern(r"[A-Za-z]+(?:'[A-Za-z]+)?|\d+(?:[.,:]\d+)*|[^\s\w]")
+"""Finds the same in a text in ASCII."""
 _ALIKE = 0.6
 """The share of tokens that two sentences have in common in the same order if one is a copy of the other."""
 _FEWEST_TOKENS = 4
@@ -136,15 +137,13 @@ def _place(name: str, text: str) -> tuple[int, int] | None:
 @remember_short
 def _sentences(text: str) -> tuple[_Sentence, ...]:
     sentences: list[_Sentence] = []
-    start = 0
-    for match in [*_SENTENCE.finditer(text), None]:
-        end = match.start() if match else len(text)
-        tokens = tuple(_TOKEN.compiled.findall(text, start, end)[:_MOST_TOKENS])
+    find_tokens = (_ASCII_TOKEN if text.isascii() else _TOKEN).compiled.findall
+    for start, end in split_sentences(text):
+        tokens = tuple(find_tokens(text, start, end)[:_MOST_TOKENS])
         if tokens:
             sentences.append(_Sentence(start, end, tokens, frozenset(tokens)))
         if len(sentences) == _MOST_SENTENCES:
             break
-        start = match.end() if match else end
     return tuple(sentences)
 
 

@@ -22,9 +22,8 @@ _WORDS = {
     "year": "매년 연간 해마다 每年 毎年 年額 年利 年率 年费 年費 年薪 年增 年減 年间 per-year a-year each-year every-year per-annum yearly annually annual /yr /year",
 }
 _NAMES = {name.replace("-", " "): span for span, names in _WORDS.items() for name in names.split()}
-_WORD_PERIODS = alternatives((name for name in _NAMES if not name.startswith("/")), starts=True, ends=True)
 PERIODS = LazyPattern(
-    _WORD_PERIODS
+    lambda: alternatives((name for name in _NAMES if not name.startswith("/")), starts=True, ends=True)
     + r"|/(?:s|min|h|hr|hour|day|week|mo|month|yr|year)(?![a-z])"
     # One unit of time beside an amount or a limit: 1일 최대 5회, 1小時20元, 1日2回, 週45時間, 월 4%.
     + r"|1(?<![\d.]1)[ ]?(?P<one>시간|일|주일|주|개월|달|년|時間|日|週間|か月|ヶ月|年|小时|小時|天|个月|個月|周|週|分|분|初|초|秒|晚|分钟|分鐘)"

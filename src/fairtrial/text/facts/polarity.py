@@ -7,13 +7,14 @@ that exclude one another ("open" and "closed"). An odd number of differences tur
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cache, lru_cache
+from collections.abc import Container, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from fairtrial.text.facts.canonical import canonicalise
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.word_patterns import alternatives, read_cues
+from fairtrial.text.facts.opposites import find_values, has_two_values, may_hold_values
+from fairtrial.text.facts.word_patterns import read_cues
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _SHARED = 0.7
@@ -38,12 +39,20 @@ class Opposition(NamedTuple):
 
 
 class _Content(NamedTuple):
-    """What a clause says: its stems, its number of negations, its values, and whether it is limited, as by "only"."""
+    """What a clause says: its stems, its number of negations, its values, and whether it is limited, as by "only".
+
+    `within` has the question of a value for each negation inside its words, as in "none" or 재고가 없.
+    """
 
     words: frozenset[str]
     negations: int
     values: tuple[tuple[str, int], ...]
     only: bool
+    within: tuple[str, ...] = ()
+
+    def count_negations(self, axes: Container[str]) -> int:
+        """Return the number of negations, apart from those inside the values of some questions."""
+        return self.negations - sum(axis in axes for axis in self.within)
 
 
 class _Clause(NamedTuple):
@@ -56,6 +65,13 @@ class _Clause(NamedTuple):
         """Return whether a clause answers a question whose values exclude one another."""
         return any(axis in _DECISIVE for axis, _ in self.content.values)
 
+    def has_other_numbers(self, counterpart: _Clause) -> bool:
+        """Return whether both have a number that the other lacks: "1,050 with tax" does not deny "1,000 without tax"."""
+        numbers, other_numbers = (
+            {word for word in item.content.words if word.isdecimal()} for item in (self, counterpart)
+        )
+        return bool(numbers - other_numbers and other_numbers - numbers)
+
     def may_be_repeated(self, text: str) -> bool:
         """Return whether a text holds enough of the stems, which are beginnings of words."""
         words = self.content.words
@@ -64,7 +80,7 @@ class _Clause(NamedTuple):
 
 _BREAK = LazyPattern(
     r"[.!?](?=\s|$)|[。!?;:\n|]|,(?!\d)\s*|、(?=[^、。]{8})|\s[-–]\s|\((?=[^)]{6})|\)"
-    r"|(?<=[가-힣])(?:지만|는데|으며|하며|이며|고)(?=[ ,])|(?<=[ますでした])が、?(?=[^、]{4})"
+    r"|(?<=[가-힣])(?:지만|는데|으며|하며|이며|(?<![재창광경권예최중출장])고)(?=[ ,])|(?<=[ますでした])が、?(?=[^、]{4})"
     r"|\b(?:but|and|because|so|although|while|whereas|however)\b"
 )
 _ASCII_BREAK = LazyPattern(
@@ -111,20 +127,26 @@ _KOREAN_ENDINGS = LazyPattern(
 
 
 class Polarity(NamedTuple):
-    """The clauses of a reference that a reply turns round, and whether it repeats any clause as it is."""
+    """The clauses of a reference that a reply turns round, and whether it repeats any clause as it is.
+
+    Whether it does is known only if `compare_polarity` was asked for it.
+    """
 
     oppositions: tuple[Opposition, ...]
     agreed: bool
 
 
-def compare_polarity(reference: str, reply: str) -> Polarity:
+def compare_polarity(reference: str, reply: str, *, repeats: bool = True) -> Polarity:
     """Compare the clauses of a reference with those of a reply, for example "it is shipped" with "it is not shipped".
 
     A clause is compared with the clause of the reply that shares the most words with it, if they share enough. The
-    time is linear in the length of the texts, because only the first 200 clauses of each are compared.
+    time is linear in the length of the texts, because only the first 200 clauses of each are compared. Without
+    `repeats`, it may remain unknown whether the reply repeats a clause.
     """
     expected = _clauses(reference)
     text = canonicalise(reply).text
+    if not repeats and not _may_turn_round(text) and not any(_turns_round(clause.content) for clause in expected):
+        return Polarity(_find_denial(reference, reply) if expected else (), False)
     if not any(clause.is_decisive or clause.may_be_repeated(text) for clause in expected):
         return Polarity(_find_denial(reference, reply) if expected else (), False)
     actual = _clauses(reply)
@@ -136,10 +158,11 @@ def compare_polarity(reference: str, reply: str) -> Polarity:
             counterpart is None
             or _nearest(counterpart, expected) is not clause
             or clause.content.only != counterpart.content.only
+            or clause.has_other_numbers(counterpart)
         ):
             continue
         flips = [axis for axis, value in clause.content.values if _flips(axis, value, clause, counterpart)]
-        if (clause.content.negations + counterpart.content.negations + len(flips)) % 2:
+        if _is_turned_round(clause.content, counterpart.content, flips):
             if not flips and len(expected) == 1 and _is_repeated(clause, counterpart, actual):
                 agreed = True
                 continue
@@ -148,6 +171,22 @@ def compare_polarity(reference: str, reply: str) -> Polarity:
         else:
             agreed = True
     return Polarity(tuple(hits) or _find_denial(reference, reply) or _whole(expected, actual), agreed)
+
+
+def _may_turn_round(text: str) -> bool:
+    """Return whether a canonical text may hold a negation or one of the values that exclude one another."""
+    words = read_cues(text).words
+    return not words.isdisjoint(_NEGATIVE_WORDS) or may_hold_values(text, words)
+
+
+def _is_turned_round(former: _Content, latter: _Content, flips: list[str]) -> bool:
+    """Return whether an odd number of negations and of values differs. A value that both answer has its own inside."""
+    shared = {axis for axis, _ in former.values} & {axis for axis, _ in latter.values}
+    return (former.count_negations(shared) + latter.count_negations(shared) + len(flips)) % 2 == 1
+
+
+def _turns_round(content: _Content) -> bool:
+    return bool(content.negations or content.values)
 
 
 _FALSE = LazyPattern(
@@ -214,7 +253,7 @@ def _whole(expected: tuple[_Clause, ...], actual: tuple[_Clause, ...]) -> tuple[
         for axis, (value, clause) in former.items()
         if axis in latter and axis in _DECISIVE
         for other_value, counterpart in (latter[axis],)
-        if value != other_value
+        if value != other_value and not clause.has_other_numbers(counterpart)
     )
 
 
@@ -232,8 +271,8 @@ def _answers(clauses: tuple[_Clause, ...]) -> dict[str, tuple[int, _Clause]]:
     where: dict[str, _Clause] = {}
     for clause in clauses:
         for axis, value in clause.content.values:
-            latter = _table().counts[axis] == 2
-            answers.setdefault(axis, set()).add((value + clause.content.negations) % 2 if latter else value)
+            negations = clause.content.count_negations((axis,))
+            answers.setdefault(axis, set()).add((value + negations) % 2 if has_two_values(axis) else value)
             where[axis] = clause
     return {axis: (next(iter(values)), where[axis]) for axis, values in answers.items() if len(values) == 1}
 
@@ -279,8 +318,11 @@ def _read_clause(text: str) -> _Content | None:
         may_negate, may_limit = not raw.isdisjoint(_NEGATIVE_WORDS), not raw.isdisjoint(_LIMITING_WORDS)
     else:
         may_negate, may_limit = bool(_MAY_NEGATE.search(text)), True
-    negations = sum(1 for match in _NEGATION.finditer(text) if match["one"]) if may_negate else 0
-    return _Content(words, negations, _values(text, raw), may_limit and bool(_ONLY.search(text)))
+    negations = [match.start() for match in _NEGATION.finditer(text) if match["one"]] if may_negate else []
+    values = find_values(text, raw)
+    within = tuple(item.axis for item in values for place in negations if item.start <= place < item.end)
+    distinct = tuple(dict.fromkeys((item.axis, item.number) for item in values))
+    return _Content(words, len(negations), distinct, may_limit and bool(_ONLY.search(text)), within)
 
 
 _NEGATIVE_WORDS = frozenset(
@@ -313,78 +355,3 @@ def _stem(word: str) -> str:
             return ""
         return _KOREAN_ENDINGS.sub("", word)[:2]
     return word
-
-
-class _Table(NamedTuple):
-    """The words of the values: single English words, English phrases by their first word, and a pattern of the others."""
-
-    words: dict[str, tuple[str, int]]
-    phrases: dict[str, tuple[str, ...]]
-    counterparts: LazyPattern
-    counts: dict[str, int]
-    by_letters: dict[str, tuple[str, ...]]
-    """The English words and phrases by the Latin letters with which they begin."""
-
-
-@cache
-def _table() -> _Table:
-    from importlib import resources  # takes longer than the rest of the import
-
-    text = (resources.files("fairtrial.text.facts") / "opposites.txt").read_text(encoding="utf-8")
-    counts: dict[str, int] = {}
-    words: dict[str, tuple[str, int]] = {}
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            axis, *poles = line.split("|")
-            counts[axis.strip()] = len(poles)
-            for value, pole in enumerate(poles):
-                words |= {word.strip(): (axis.strip(), value) for word in pole.split(",") if word.strip()}
-    phrases: dict[str, list[str]] = {}
-    for word in sorted((word for word in words if word.isascii()), key=len, reverse=True):
-        phrases.setdefault(word.split()[0], []).append(word)
-    by_letters: dict[str, list[str]] = {}
-    for first, items in phrases.items():
-        if match := _ENGLISH.match(first.split("-")[0]):
-            by_letters.setdefault(match[0], []).extend(items)
-    return _Table(
-        words, {first: tuple(item) for first, item in phrases.items()},
-        LazyPattern(alternatives(word for word in words if not word.isascii())), counts,
-        {letters: tuple(item) for letters, item in by_letters.items()},
-    )  # fmt: skip
-
-
-_ENGLISH = LazyPattern(r"[a-z]+(?:-[a-z]+)*")
-_BETWEEN_WINDS = LazyPattern(r"\b(north|south)(east|west)")
-_WINDS = frozenset(
-    f"{first}{last}{end}" for first in ("north", "south") for last in ("east", "west") for end in ("", "ern")
-)
-"""Directions that agree with both of their parts: "in the southeastern corner" does not deny "in the south"."""
-
-
-def _may_hold_phrase(text: str, raw: frozenset[str], table: _Table) -> bool:
-    letters = table.by_letters.keys() & raw
-    return any(phrase in text for first in letters for phrase in table.by_letters[first])
-
-
-def _values(text: str, raw: frozenset[str]) -> tuple[tuple[str, int], ...]:
-    table = _table()
-    if text.isascii() and _WINDS.isdisjoint(raw) and not _may_hold_phrase(text, raw, table):
-        return ()
-    values: dict[tuple[str, int], None] = {}
-    copied_to = 0
-    for match in _ENGLISH.finditer(text):
-        if match.start() < copied_to:
-            continue
-        for phrase in table.phrases.get(match[0], ()):
-            end = match.start() + len(phrase)
-            if text.startswith(phrase, match.start()) and not text[end : end + 1].isalnum():
-                values[table.words[phrase]] = None
-                copied_to = end
-                break
-    if not text.isascii():
-        for match in table.counterparts.finditer(text):
-            values[table.words[match[0]]] = None
-    if not _WINDS.isdisjoint(raw):
-        for match in _BETWEEN_WINDS.finditer(text):
-            values |= {table.words[word]: None for word in match.groups()}
-    return tuple(values)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from fairtrial.text.facts.decades import YEARS
 from fairtrial.text.facts.fact import NUMBER, Fact, Reading
 from fairtrial.text.facts.finding import Finding
+from fairtrial.text.facts.units import CURRENCY
 from fairtrial.text.lazy_pattern import LazyPattern
 
 IN_RANGE = "the reply states a range that includes it"
@@ -96,7 +97,7 @@ def _why(fact: Fact, counterpart: Fact) -> str:
             if _is_vaguer_date(former, latter) or _is_vaguer_early_year(former, latter):
                 return "the reply is less exact than the reference"
             if former.dimension == latter.dimension and (
-                _is_round(former, latter, counterpart) or _is_rounded(former, latter)
+                _is_round(former, latter, counterpart) or _is_rounded(former, latter) or _is_cut(former, latter)
             ):
                 return "the reply states a round number that includes it"
             if former.dimension == NUMBER and latter.dimension not in _CALENDAR and _is_rounded(former, latter):
@@ -146,6 +147,21 @@ def _is_rounded(former: Reading, latter: Reading) -> bool:
         return False
     zeros = _zeros(latter.as_written)
     return zeros > _zeros(former.as_written) and abs(former.as_written - latter.as_written) <= 0.5 * 10.0**zeros
+
+
+def _is_cut(former: Reading, latter: Reading) -> bool:
+    """Return whether a decimal number has fewer places than another, and rounds it: 26.2 miles for 26 miles 385 yards."""
+    a, b = former.value, latter.value
+    if not isinstance(a, float) or not isinstance(b, float) or not latter.as_written % 1:
+        return False
+    return (
+        former.step < latter.step
+        and not former.dimension.startswith(CURRENCY)
+        and abs(a - b) <= 0.5 * latter.step * (1 + _EXACT)
+    )
+
+
+_EXACT = 1e-7
 
 
 def _is_round(former: Reading, latter: Reading, counterpart: Fact) -> bool:

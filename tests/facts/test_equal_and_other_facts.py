@@ -1,0 +1,129 @@
+"""Pairs of short texts that state one fact, and pairs of which one states another: each form of a fact by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairtrial.text.facts.fact_agreement import compare_facts
+
+_SAME = [
+    ("1,200 items are left.", "1.2k items are left."),
+    ("1,200 items are left.", "항목이 1.2천 개 남았습니다."),
+    ("1,200 items are left.", "残りは千二百個です。"),
+    ("1,200 items are left.", "Twelve hundred items are left."),
+    ("还剩１２００个。", "1,200 items are left."),
+    ("5 per mille", "0.5 percent"),
+    ("the third floor", "the 3rd floor"),
+    ("사과 다섯 개", "사과 5개"),
+    ("5만 원입니다.", "₩50,000입니다."),
+    ("NT$500", "500元"),
+    ("2 lb", "32 oz"),
+    ("1/3 hour", "20 minutes"),
+    ("2.3 million", "2,300,000"),
+    ("It arrives on 2026-11-23.", "It arrives on 23.11.2026."),
+    ("It arrives on 2026-11-23.", "2026년 11월 23일에 도착합니다."),
+    ("Build 23.11.2026 is out.", "It is build 23.11.2026."),
+    ("下午三点半", "15:30"),
+    ("Use version 2.10.", "It is v2.10."),
+    ("Use version 2.10.", "It is 2.10."),
+    ("Call 010-1234-5678.", "Call 01012345678."),
+    ("Order 123456789.", "Order #123456789 left."),
+    ("8/8 passed.", "All eight passed."),
+    ("World War II", "It was WW2."),
+    ("World War I", "It was WWI."),
+    ("30 mph", "30 miles per hour"),
+    ("30 mph", "30 miles an hour"),
+    ("100 km/h", "100 kilometres per hour"),
+    ("13", "A baker's dozen."),
+    ("the 19th", "The nineteenth century."),
+    ("3.14", "It is 3.14159."),
+    ("2.5 kg", "2.52 kg"),
+]
+_OTHER = [
+    ("Order 123456789.", "Order 123456788."),
+    ("Order 12345678901234567.", "Order 12345678901234568."),
+    ("Call 02-123-4567.", "Call 02-123-4568."),
+    ("客服电话400-555-0188。", "客服电话400-555-0189。"),
+    ("The total is $1,000,000.01.", "The total is $1,000,000.02."),
+    ("The total is $100,000,000.", "The total is $100,000,001."),
+    ("It is 100000001 m long.", "It is 100000002 m long."),
+    ("Use version 2.10.", "Use version 2.1."),
+    ("버전 2.10입니다.", "버전 2.1입니다."),
+    ("バージョン2.10です。", "バージョン2.1です。"),
+    ("版本2.10", "版本2.1"),
+    ("It arrives on 3.4.2026.", "It arrives on 4.4.2026."),
+    ("It arrives tomorrow.", "It arrives today."),
+    ("5 per mille", "5 percent"),
+    ("500円です。", "500元です。"),
+    ("3.14", "It is 3.15159."),
+    ("World War II", "It was WWI."),
+    ("30 mph", "40 miles per hour"),
+]
+_OPPOSITE = [
+    ("재고가 있습니다.", "재고가 없습니다."),
+    ("재고 있어요.", "재고 없어요."),
+    ("회원은 이용 가능합니다.", "회원은 이용 불가능합니다."),
+    ("결과는 합격입니다.", "결과는 불합격입니다."),
+    ("在庫があります。", "在庫なしです。"),
+    ("返品は可能です。", "返品は不可能です。"),
+    ("検査は合格です。", "検査は不合格です。"),
+    ("このボタンは有効です。", "このボタンは無効です。"),
+    ("价格含税。", "价格不含税。"),
+    ("试验结果合格。", "试验结果不合格。"),
+    ("优惠券有效。", "优惠券无效。"),
+    ("Delivery is no charge.", "Delivery is at a charge."),
+    ("All seats are free.", "None of the seats are free."),
+]
+_ONE_MEANING = [
+    ("재고가 없습니다.", "재고는 없습니다."),
+    ("재고가 없습니다.", "품절입니다."),
+    ("회원은 이용 불가능합니다.", "회원은 이용할 수 없습니다."),
+    ("返品は不可能です。", "返品はできません。"),
+    ("价格不含税。", "价格里不包含税。"),
+    ("None of the seats are free.", "No seats are free."),
+    ("两个型号不一样。", "两个型号不同。"),
+    ("含稅1,050元。", "未稅1,000元,加5%營業稅共1,050元。"),
+    ("The store won't open until 11.", "The store will open at 11."),
+]
+
+
+@pytest.mark.parametrize(("reference", "reply"), _SAME)
+def test_one_fact_in_two_forms_is_found(reference: str, reply: str) -> None:
+    """Numerals, units, currencies, dates and codes are equal in each of their forms."""
+    agreement = compare_facts(reference, reply)
+    assert agreement.findings
+    assert {item.state for item in agreement.findings} == {"found"}
+    assert not agreement.contradicted
+
+
+@pytest.mark.parametrize(("reference", "reply"), _OTHER)
+def test_another_value_contradicts(reference: str, reply: str) -> None:
+    """Whole numbers, amounts and codes are equal only if each digit is, however long they are."""
+    assert "contradicted" in [item.state for item in compare_facts(reference, reply).findings]
+
+
+@pytest.mark.parametrize(("reference", "reply"), [*_OPPOSITE, *((reply, text) for text, reply in _OPPOSITE)])
+def test_an_opposite_that_holds_a_negation_is_no_double_negation(reference: str, reply: str) -> None:
+    """The negation inside 불가능, 不合格 or "none" belongs to the word, and does not turn the clause back."""
+    assert compare_facts(reference, reply).oppositions
+
+
+@pytest.mark.parametrize(("reference", "reply"), _ONE_MEANING)
+def test_an_opposite_may_be_said_by_a_negation(reference: str, reply: str) -> None:
+    """A word with a negation inside agrees with a clause that has the negation outside."""
+    assert not compare_facts(reference, reply).contradicted
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply"),
+    [
+        ("It arrives on November 24.", "It arrives tomorrow."),
+        ("It arrives tomorrow.", "It arrives on November 24."),
+        ("월요일에 도착합니다.", "내일 도착합니다."),
+        ("11月24日に届きます。", "明日届きます。"),
+        ("26 miles 385 yards", "It is 26.2 miles."),
+    ],
+)
+def test_a_less_exact_value_is_undecided(reference: str, reply: str) -> None:
+    """Nobody knows on which day the conversation took place, and a rounded number may be meant."""
+    assert [item.state for item in compare_facts(reference, reply).findings] == ["undecided"]
