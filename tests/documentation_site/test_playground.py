@@ -88,7 +88,7 @@ def test_the_example_passes(page: Page) -> None:
 def test_a_dropped_trace_becomes_a_report(page: Page) -> None:
     """Without an eval set its measures are shown, and nothing is decided."""
     page.evaluate(DROP, ["trace.json", conversation("배송 상태는?", "금요일에 도착합니다.")])
-    report = answer(page, "1 case: informational. Without an eval set there is nothing to compare with.")
+    report = answer(page, "1 case: unscored. Without an eval set there is nothing to compare with.")
     report.get_by_text("tool_call_count_v1").first.wait_for()
 
 
@@ -117,7 +117,7 @@ def test_a_file_that_is_no_recording_is_refused_with_its_place(page: Page, tmp_p
 def test_texts_of_a_file_stay_texts(page: Page, tmp_path: Path, requests: list[str]) -> None:
     """The title stays, and nothing is fetched: the report has no origin, and its policy allows no request."""
     choose(page, tmp_path, conversation(HOSTILE, HOSTILE))
-    answer(page, "1 case: informational").get_by_text("parent.document.title").first.wait_for()
+    answer(page, "1 case: unscored").get_by_text("parent.document.title").first.wait_for(state="attached")
     assert page.title() == "Playground – fairtrial"
     assert [own for own in requests if "stolen" in own] == []
 

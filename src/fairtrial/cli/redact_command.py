@@ -87,8 +87,8 @@ def redact(
     if places.hidden_count:
         echo(f"… and {places.hidden_count:,} more", err=trust_flags.is_stdout(json_file))
     _print_counts(report, files)
-    written = files if in_place else () if check or output is None else (str(output),)
-    trust_flags.report(json_file, "redact", files=written, counts=dict(report.counts))
+    targets = files if in_place else () if check or output is None else (str(output),)
+    trust_flags.report(json_file, "redact", files=targets, counts=dict(report.counts))
     return exit_codes.FAILED if check and report.counts else exit_codes.OK
 
 

@@ -155,7 +155,7 @@ def write(document: Any, path: Path | None) -> None:
 
 
 def report(path: Path | None, command: str, **parts: Any) -> None:
-    """Write what a command did as JSON, if a file is asked for. `parts` are fields of `CommandResult`."""
+    """Write the result of a command as JSON, if a file is asked for. `parts` are fields of `CommandResult`."""
     from fairtrial import api
 
     if path is not None:

@@ -75,30 +75,30 @@ def init(
         raise click.UsageError("takes --csv or --recorded, and only one of them")
     with stdout_as_stderr() if trust_flags.is_stdout(json_file) else nullcontext():
         if coding_agent:
-            begun = _Begun([api.write_agent_skill(coding_agent)])
+            start = _Start([api.write_agent_skill(coding_agent)])
         elif example:
-            begun = _Begun(*api.write_example(example, folder))
+            start = _Start(*api.write_example(example, folder))
         elif skill:
             folder = folder or Path()
             files = api.write_skill_evals(folder)
-            begun = _Begun(files, f"replace each TODO, then fairtrial run {shlex.quote(str(folder))} --agent claude")
+            start = _Start(files, f"replace each TODO, then fairtrial run {shlex.quote(str(folder))} --agent claude")
         else:
             beginning = _ask(api.Beginning(agent, questions, recorded), asks_first=folder is None)
             write = _write_starter if beginning == api.Beginning() else partial(_write_gate, beginning)
-            begun = write(folder or Path("evals"))
-        for file in begun.files:
+            start = write(folder or Path("evals"))
+        for file in start.files:
             echo(visible(f"wrote {file}"))
-        for remark in begun.remarks:
+        for remark in start.remarks:
             echo(visible(remark))
-        if begun.following:
-            echo(visible(f"next: {begun.following}"))
-    notes = (*begun.remarks, *([f"next: {begun.following}"] if begun.following else []))
-    trust_flags.report(json_file, "init", files=tuple(map(str, begun.files)), ids=begun.run_ids, notes=notes)
+        if start.following:
+            echo(visible(f"next: {start.following}"))
+    notes = (*start.remarks, *([f"next: {start.following}"] if start.following else []))
+    trust_flags.report(json_file, "init", files=tuple(map(str, start.files)), ids=start.run_ids, notes=notes)
     return exit_codes.OK
 
 
-class _Begun(NamedTuple):
-    """What was written, the command or the step that follows, remarks before it, and the id of a run."""
+class _Start(NamedTuple):
+    """The files that were written, the step that follows, remarks before it, and the id of a run."""
 
     files: Sequence[Path]
     following: str = ""
@@ -106,12 +106,12 @@ class _Begun(NamedTuple):
     run_ids: tuple[str, ...] = ()
 
 
-def _write_starter(folder: Path) -> _Begun:
+def _write_starter(folder: Path) -> _Start:
     files = [*api.write_starter(folder)]
     if (project := api.write_project(folder)) is not None:
-        return _Begun([*files, project], "fairtrial run")
+        return _Start([*files, project], "fairtrial run")
     target = f"{folder / 'agent.py'}:reply"
-    return _Begun(files, f"fairtrial run {shlex.quote(str(folder))} --agent {shlex.quote(target)}")
+    return _Start(files, f"fairtrial run {shlex.quote(str(folder))} --agent {shlex.quote(target)}")
 
 
 def _ask(material: api.Beginning, *, asks_first: bool) -> api.Beginning:
@@ -137,7 +137,7 @@ def _prompt(question: str) -> str:
     return str(click.prompt(question, default="", show_default=False)).strip()
 
 
-def _write_gate(beginning: api.Beginning, folder: Path) -> _Begun:
+def _write_gate(beginning: api.Beginning, folder: Path) -> _Start:
     """Make the cases, run them, and write the files of a gate of the size that the run allows."""
     from fairtrial.cli.console import console, reader_may_leave
     from fairtrial.cli.options.dotenv_files import read_environment
@@ -180,4 +180,4 @@ def _write_gate(beginning: api.Beginning, folder: Path) -> _Begun:
     if cases.expects_recorded:
         remarks.append(f"read {cases.path}: the replies in it are expected from now on; correct those that are wrong")
     following = "fairtrial run --profile ci" if beginning.agent else f"fairtrial show {run.info.id}"
-    return _Begun(files, following, tuple(remarks), (run.info.id,))
+    return _Start(files, following, tuple(remarks), (run.info.id,))

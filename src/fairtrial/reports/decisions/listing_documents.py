@@ -129,7 +129,7 @@ class WrittenEvalSet(Record, frozen=True, tag_field="kind", tag="expect"):
 
 
 class CommandResult(Record, frozen=True, tag_field="kind", tag="done"):
-    """What a command did: the `files` that it wrote, the `ids` of runs, numbers such as recordings, and remarks."""
+    """The result of a command: the `files` that it wrote, the `ids` of runs, numbers of items, and remarks."""
 
     command: str
     files: tuple[str, ...] = ()
