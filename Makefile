@@ -270,7 +270,7 @@ $(SITE)/.ready: pyproject.toml constraints-site.txt constraints-build.txt
 	$(SITE)/bin/python $(PIP_BUILD) -c constraints-site.txt -e . --group site
 	@touch $@
 
-site: $(SITE)/.ready ## Build the documentation as a site, which ends at a dead link or at a page that nothing leads to
+site: $(SITE)/.ready ui/node_modules/.ready ## Build the documentation as a site, which ends at a dead link or at a page that nothing leads to
 	$(SITE)/bin/python docs/build_site.py
 
 test-site: site ## Test the site in Chromium: links, pages, and the search in four languages

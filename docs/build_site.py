@@ -13,12 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from build_playground import build_playground
+
 import fairtrial
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 BUILD = ROOT / "build"
-STAGE, SITE = BUILD / "site-source", BUILD / "site"
+VERSION = ".".join(fairtrial.__version__.split(".")[:2])
+STAGE, SITES = BUILD / "site-source", BUILD / "site"
+SITE = SITES / VERSION
+"""The pages of this version. Those of other versions stand beside them."""
 _FIRST_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 """The pages of the root that the site holds, too."""
 _API = "reference/api.md"
@@ -41,8 +46,11 @@ CONFIG = """\
 site_name = "fairtrial"
 site_description = "Evaluates AI agents, and says how sure you can be of the result."
 docs_dir = "site-source"
-site_dir = "site"
+site_dir = "site/{version}"
 nav = {nav}
+
+[project.extra.version]
+provider = "mike"
 
 [project.theme]
 language = "en"
@@ -60,11 +68,17 @@ scheme = "slate"
 toggle = {{ icon = "lucide/sun", name = "Light" }}
 """
 
+_LEADING_PAGE = """\
+<!DOCTYPE html>
+<html lang="en"><meta charset="utf-8"><title>fairtrial</title>
+<meta http-equiv="refresh" content="0; url={newest}/"><a href="{newest}/">fairtrial {newest}</a></html>
+"""
+
 
 def stage_pages() -> None:
     """Copy the pages, those of the root among them, and write the page of the public names with their docstrings."""
     shutil.rmtree(BUILD / "site-source", ignore_errors=True)
-    shutil.copytree(DOCS, STAGE, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    shutil.copytree(DOCS, STAGE, ignore=shutil.ignore_patterns("*.py", "__pycache__", "playground"))
     for name in _FIRST_PAGES:
         text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
         (STAGE / name).write_text(text, encoding="utf-8")
@@ -150,7 +164,7 @@ def write_config(sections: dict[str, list[str]]) -> Path:
     entries += [_entry(title, f"[{', '.join(map(json.dumps, pages))}]", raw=True) for title, pages in sections.items()]
     entries.append(_entry("Project", f"[{', '.join(map(json.dumps, _FIRST_PAGES))}]", raw=True))
     file = BUILD / "zensical.toml"
-    file.write_text(CONFIG.format(nav=f"[{', '.join(entries)}]"), encoding="utf-8")
+    file.write_text(CONFIG.format(nav=f"[{', '.join(entries)}]", version=VERSION), encoding="utf-8")
     return file
 
 
@@ -173,6 +187,16 @@ def write_markdown(sections: dict[str, list[str]]) -> None:
     (SITE / "llms.txt").write_text("\n".join(lines), encoding="utf-8")
 
 
+def list_versions(sites: Path) -> None:
+    """Write the list of versions that the switch of each page reads, the newest first, and a page that leads to it."""
+    folders = [own.name for own in sites.iterdir() if re.fullmatch(r"\d+\.\d+", own.name)]
+    newest, *older = sorted(folders, key=lambda name: [*map(int, name.split("."))], reverse=True)
+    listed = [{"version": newest, "title": newest, "aliases": ["latest"]}]
+    listed += [{"version": name, "title": name, "aliases": []} for name in older]
+    (sites / "versions.json").write_text(json.dumps(listed), encoding="utf-8")
+    (sites / "index.html").write_text(_LEADING_PAGE.format(newest=newest), encoding="utf-8")
+
+
 def _first(pattern: re.Pattern[str], text: str) -> str:
     match = pattern.search(text)
     return match[1] if match else ""
@@ -181,6 +205,7 @@ def _first(pattern: re.Pattern[str], text: str) -> str:
 def main() -> None:
     """Build the site, and exit with 1 if a link is dead or a page is an orphan."""
     stage_pages()
+    build_playground(STAGE / "playground")
     sections = read_nav()
     if orphans := find_orphans(sections):
         sys.exit(f"no page of the index leads to {', '.join(orphans)}")
@@ -192,6 +217,7 @@ def main() -> None:
     if built.returncode:
         sys.exit(built.returncode)
     write_markdown(sections)
+    list_versions(SITES)
     print(f"{len(list(SITE.rglob('*.html')))} pages in {SITE.relative_to(ROOT)}")  # noqa: T201
 
 

@@ -1,12 +1,9 @@
-"""The site that `make site` built: its links, its Markdown, and its search in a browser."""
+"""The site that `make site` built: its links, its Markdown, its versions, and its search in a browser."""
 
 from __future__ import annotations
 
-import functools
-import http.server
-import os
+import importlib
 import re
-import threading
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,17 +11,18 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from site_browsing import chromium, served
 
 import fairtrial
 
 pytestmark = pytest.mark.site
 
 ROOT = Path(__file__).parents[2]
-SITE = ROOT / "build" / "site"
+SITES = ROOT / "build" / "site"
+SITE = SITES / ".".join(fairtrial.__version__.split(".")[:2])
 RESULTS = """[...document.querySelectorAll("*")]
     .flatMap(own => own.shadowRoot ? [own.shadowRoot.textContent] : []).join(" ")"""
 """What the search shows, which is not a part of the page around it."""
-CHROMIUM = os.environ.get("FAIRTRIAL_CHROMIUM", "/usr/bin/chromium")
 
 
 class _Page(HTMLParser):
@@ -117,26 +115,33 @@ def test_the_page_of_the_api_holds_every_public_name() -> None:
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """The site on a free port."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Print nothing."""
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(SITE))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+    with served(SITE) as own:
+        yield own
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium without a window."""
-    from playwright.sync_api import sync_playwright
+    with chromium() as own:
+        yield own
 
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
+
+def test_a_page_leads_to_another_version(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the switch of versions, which lists the newest first. The address without a version leads to the newest."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    for version in ("0.9", "0.10"):
+        (tmp_path / version).symlink_to(SITE)
+    importlib.import_module("build_site").list_versions(tmp_path)
+    with served(tmp_path) as own:
+        page = browser.new_page()
+        page.goto(own)
+        page.wait_for_url(f"{own}0.10/")
+        page.goto(f"{own}0.9/how-to/gate-a-build/")
+        page.get_by_role("button", name="Select version").focus()
+        assert page.locator(".md-version__list a").all_inner_texts() == ["0.10", "0.9"]
+        page.locator(".md-version__list a").first.click()
+        page.wait_for_url(f"{own}0.10/")
+        page.close()
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_paths_that_leave_the_folder_are_refused(path: str) -> None:
         ({"type": "exist", "path": "a"}, "/checks/0/type: must be one of"),
         ({"type": "exists"}, "/checks/0: the check 'exists' must have 'path'"),
         ({"type": "exists", "path": "a", "pat": "b"}, "/checks/0/pat: is not a key of the check 'exists'"),
-        ({"type": "matches", "pattern": "("}, "/checks/0/pattern: is not a regular expression"),
+        ({"type": "matches", "pattern": "("}, "/checks/0/pattern: must be a regular expression"),
         ({"type": "calls"}, "/checks/0: the check 'calls' must have 'at_least' or 'at_most'"),
         ({"type": "json", "schema": {"type": "objct"}}, "/checks/0/schema: must be a JSON Schema: "),
         ({"type": "contains", "text": []}, "/checks/0/text: must be a text or an array of texts"),

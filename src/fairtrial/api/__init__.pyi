@@ -229,6 +229,7 @@ from fairtrial.reports.decisions.gate_report import gate_markdown as gate_markdo
 from fairtrial.reports.decisions.history_html import history_html as history_html
 from fairtrial.reports.decisions.listing_documents import CheckedFile as CheckedFile
 from fairtrial.reports.decisions.listing_documents import CheckedFiles as CheckedFiles
+from fairtrial.reports.decisions.listing_documents import CommandResult as CommandResult
 from fairtrial.reports.decisions.listing_documents import WrittenEvalSet as WrittenEvalSet
 from fairtrial.reports.decisions.listing_documents import list_criteria as list_criteria
 from fairtrial.reports.decisions.listing_documents import list_labels as list_labels

@@ -9,7 +9,7 @@ import click
 
 from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
-from fairtrial.cli.options import flags
+from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.outputs.output_files import FileToWrite, refuse_overwriting
 from fairtrial.errors import UsageError
 from fairtrial.text.display import count, visible_line
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     help="The format of OUT.  [default: adk for a dataset or a table, agent-skills for evals of a skill in another "
     "format, recordings for a log, else agents-cli]",
 )
+@trust_flags.json_file
 @flags.lenient
 @flags.columns
 def convert(
     file: Path,
     output: Path,
     to: Format | None,
+    json_file: Path | None,
     lenient: bool,
     columns: dict[str, str],
 ) -> None:
@@ -73,4 +75,6 @@ def convert(
     for loss in converted.losses:
         echo(f"lost: {visible_line(loss)}", err=True)
     more = f", and {count(len(converted.files), 'file')} beside it" if converted.files else ""
-    echo(f"{output}: {converted.format}{more}")
+    echo(f"{output}: {converted.format}{more}", err=trust_flags.is_stdout(json_file))
+    remarks = (*converted.warnings, *converted.notes, *converted.losses)
+    trust_flags.report(json_file, "convert", files=tuple(map(str, files)), notes=remarks)

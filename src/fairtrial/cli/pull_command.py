@@ -11,6 +11,7 @@ from fairtrial import api
 from fairtrial.cli import exit_codes
 from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
+from fairtrial.cli.options import trust_flags
 from fairtrial.cli.options.trace_flags import collect_traces, trace_options
 from fairtrial.cli.outputs.output_files import FileToWrite
 from fairtrial.text.display import count, visible_line
@@ -26,6 +27,7 @@ from fairtrial.text.display import count, visible_line
 @click.option("--project", default="", metavar="NAME", help="The project, or the experiment of MLflow.")
 @click.option("--url", default="", metavar="URL", help="The address of the service.  [default: from the environment]")
 @click.option("--redact", type=click.Choice(["people"]), help="Remove secrets and personal data from the recordings.")
+@trust_flags.json_file
 @trace_options
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def pull(
@@ -38,6 +40,7 @@ def pull(
     project: str,
     url: str,
     redact: str | None,
+    json_file: Path | None,
     quiet: bool,
     **options: Any,
 ) -> int:
@@ -79,5 +82,7 @@ def pull(
     for warning in report.warnings:
         echo(f"warning: {visible_line(warning)}", err=True)
     if not quiet:
-        echo(f"{count(report.recordings, 'recording')} in {output}")
+        echo(f"{count(report.recordings, 'recording')} in {output}", err=trust_flags.is_stdout(json_file))
+    counts = {"recordings": report.recordings}
+    trust_flags.report(json_file, "pull", files=(str(output),), counts=counts, notes=tuple(report.warnings))
     return exit_codes.OK

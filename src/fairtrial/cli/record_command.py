@@ -12,7 +12,7 @@ from fairtrial import api
 from fairtrial.cli import exit_codes
 from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
-from fairtrial.cli.options import flags
+from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.holding_flags import holding_options
 from fairtrial.cli.options.judge_flags import call_options, find_models
@@ -45,6 +45,7 @@ _SHOWN_FAILURES = 10
 @flags.only
 @flags.concurrency
 @call_options
+@trust_flags.json_file
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def record(
     evalset: tuple[str, ...],
@@ -59,6 +60,7 @@ def record(
     columns: dict[str, str],
     only: tuple[str, ...],
     concurrency: int,
+    json_file: Path | None,
     quiet: bool,
     **calls: Any,
 ) -> int:
@@ -121,9 +123,14 @@ def record(
         echo(f"\ninterrupted; finished conversations are in {output}", err=True)
         return exit_codes.INTERRUPTED
     if not quiet:
-        echo(f"{count} of {plan.total} conversations recorded in {output}, {broken_count} broken")
+        echo(
+            f"{count} of {plan.total} conversations recorded in {output}, {broken_count} broken",
+            err=trust_flags.is_stdout(json_file),
+        )
     for remark in (*failures, *(f"note: {note}" for note in notes)):
         echo(visible_line(remark), err=True)
+    counts = {"recordings": count, "planned": plan.total, "broken": broken_count}
+    trust_flags.report(json_file, "record", files=(str(output),), counts=counts, notes=(*failures, *notes))
     return _exit_code(broken_count, agent_broke=agent_broke)
 
 

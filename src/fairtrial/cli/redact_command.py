@@ -11,6 +11,7 @@ import click
 from fairtrial.cli import exit_codes
 from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
+from fairtrial.cli.options import trust_flags
 from fairtrial.errors import UsageError
 from fairtrial.text.display import count, visible_line
 
@@ -41,6 +42,7 @@ _SHOWN_KINDS = 20
 )
 @click.option("--people", is_flag=True, help="Remove personal data, too: telephone numbers, cards, addresses, ...")
 @click.option("--emails/--no-emails", default=True, show_default=True, help="Remove e-mail addresses.")
+@trust_flags.json_file
 def redact(
     files: tuple[str, ...],
     output: Path | None,
@@ -49,6 +51,7 @@ def redact(
     measure: bool,
     people: bool,
     emails: bool,
+    json_file: Path | None,
 ) -> int:
     """Write files without the secrets in them: keys, tokens, passwords and e-mail addresses.
 
@@ -67,8 +70,10 @@ def redact(
             raise UsageError(
                 "--measure writes nothing; leave out --check, --in-place and --output", code="options-conflict"
             )
-        return _measure(files, people=people, emails=emails)
-    places = _Places(is_printing=check)
+        return _measure(files, json_file, people=people, emails=emails)
+    if trust_flags.is_stdout(json_file) and not (check or in_place or output):
+        raise UsageError("--json - and the files go to standard output; add --output", code="options-conflict")
+    places = _Places(is_printing=check, to_stderr=trust_flags.is_stdout(json_file))
     try:
         report = redact_files(
             files,
@@ -80,16 +85,19 @@ def redact(
     except OSError as error:
         raise UsageError(f"{error.filename or 'file'}: {error.strerror or error}", code="unreadable-file") from error
     if places.hidden_count:
-        echo(f"… and {places.hidden_count:,} more")
+        echo(f"… and {places.hidden_count:,} more", err=trust_flags.is_stdout(json_file))
     _print_counts(report, files)
+    targets = files if in_place else () if check or output is None else (str(output),)
+    trust_flags.report(json_file, "redact", files=targets, counts=dict(report.counts))
     return exit_codes.FAILED if check and report.counts else exit_codes.OK
 
 
 class _Places:
     """Prints the places of the first secrets, but never the secrets."""
 
-    def __init__(self, *, is_printing: bool) -> None:
+    def __init__(self, *, is_printing: bool, to_stderr: bool) -> None:
         self._is_printing = is_printing
+        self._to_stderr = to_stderr
         self._total = 0
 
     @property
@@ -104,7 +112,7 @@ class _Places:
             line = f":{finding.line}" if finding.line else ""
             redaction = finding.redaction
             place = f"{path}{line}{redaction.pointer}"
-            echo(visible_line(f"{place}: {redaction.kind} ({redaction.detail})"))
+            echo(visible_line(f"{place}: {redaction.kind} ({redaction.detail})"), err=self._to_stderr)
 
 
 def _print_counts(report: RedactedFiles, files: tuple[str, ...]) -> None:
@@ -113,11 +121,16 @@ def _print_counts(report: RedactedFiles, files: tuple[str, ...]) -> None:
     echo(f"found: {kinds or 'nothing'}{files_text}", err=True)
 
 
-def _measure(files: tuple[str, ...], *, people: bool, emails: bool) -> int:
+def _measure(files: tuple[str, ...], json_file: Path | None, *, people: bool, emails: bool) -> int:
     """Print which share of the planted secrets of each group is found."""
     from fairtrial.api.value.redaction_measure import measure_redaction
 
+    counts: dict[str, int] = {}
+    is_quiet = trust_flags.is_stdout(json_file)
     for group in measure_redaction(files, people=people, emails=emails):
+        counts |= {f"{group.name}: planted": group.planted, f"{group.name}: removed": group.removed}
+        if is_quiet:
+            continue
         low, high = group.interval
         verb = "changed" if group.name == "look-alike" else "found"
         shares = f"{group.removed / group.planted:6.1%} [{low:.1%}, {high:.1%}]"
@@ -126,4 +139,5 @@ def _measure(files: tuple[str, ...], *, people: bool, emails: bool) -> int:
             echo(visible_line(f"    {kind}"))
         if len(group.low_kinds) > _SHOWN_KINDS:
             echo(f"    … and {len(group.low_kinds) - _SHOWN_KINDS} more")
+    trust_flags.report(json_file, "redact", counts=counts)
     return exit_codes.OK

@@ -141,8 +141,9 @@ def _row(run: RunInfo) -> dict[str, str]:
 
 @runs.command()
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=completion.runs)
+@trust_flags.json_file
 @flags.add_store_option
-def rm(run_ids: tuple[str, ...], store: str) -> None:
+def rm(run_ids: tuple[str, ...], json_file: Path | None, store: str) -> None:
     """Remove runs with everything that belongs to them, labels included.
 
     RUN is the beginning of the id of a run. If it fits several runs, nothing is removed.
@@ -153,8 +154,10 @@ def rm(run_ids: tuple[str, ...], store: str) -> None:
     """  # noqa: D301
     from fairtrial import api
 
-    for run in api.remove_runs(store, run_ids):
-        echo(f"removed {run.id}")
+    removed = api.remove_runs(store, run_ids)
+    for run in removed:
+        echo(f"removed {run.id}", err=trust_flags.is_stdout(json_file))
+    trust_flags.report(json_file, "runs rm", ids=tuple(run.id for run in removed))
 
 
 @runs.command("export")
@@ -180,8 +183,9 @@ def export_(run_id: str, file: str, store: str) -> None:
 
 @runs.command("import")
 @click.argument("file", type=click.File("rb"))
+@trust_flags.json_file
 @flags.add_store_option
-def import_(file: BinaryIO, store: str) -> None:
+def import_(file: BinaryIO, json_file: Path | None, store: str) -> None:
     """Add a run that was exported to the store.
 
     FILE is a file that `fairtrial runs export` wrote, or - for stdin. The run keeps its id.
@@ -193,4 +197,5 @@ def import_(file: BinaryIO, store: str) -> None:
     from fairtrial import api
 
     run = api.import_run(store, file, file.name)
-    echo(f"imported {run.id}")
+    echo(f"imported {run.id}", err=trust_flags.is_stdout(json_file))
+    trust_flags.report(json_file, "runs import", ids=(run.id,))

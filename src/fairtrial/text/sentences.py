@@ -6,15 +6,14 @@ alike on every machine, whatever the versions of other packages. Every character
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator
-
-import regex
 
 from fairtrial.records.record import Record
 from fairtrial.text.abbreviations import ALWAYS, BEFORE_NUMBER, MAYBE, STARTERS
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.lazy_pattern import LazyPattern
+from fairtrial.text.lazy_pattern import LazyPattern, compile_properties
 
 
 class Piece(Record, frozen=True):
@@ -45,14 +44,14 @@ def sentences(text: str) -> tuple[str, ...]:
     return tuple(piece.text for piece in cut(text) if piece.is_sentence)
 
 
-_WORD = LazyPattern(r"[\p{L}\p{N}]", regex.compile)
-_EDGES = regex.compile(r"\A(\s*)(.*?)(\s*)\Z", regex.DOTALL)
-_FRAME = LazyPattern(r"\A\s*\|?[\s:|+-]+\|?\s*\Z", regex.compile)
+_WORD = LazyPattern(r"[\p{L}\p{N}]", compile_properties)
+_EDGES = LazyPattern(r"\A(\s*)(.*?)(\s*)\Z", compile_properties, re.DOTALL)
+_FRAME = LazyPattern(r"\A\s*\|?[\s:|+-]+\|?\s*\Z", compile_properties)
 
 
 def _pieces(text: str) -> list[Piece]:
     """Return a sentence and the white space around it as separate pieces."""
-    before, core, after = _EDGES.match(text).groups()
+    before, core, after = _EDGES.findall(text)[0]
     is_sentence = bool(_WORD.search(core)) and not _FRAME.match(core)
     return [Piece(part, is_sentence=is_sentence and part is core) for part in (before, core, after) if part]
 
@@ -68,18 +67,18 @@ def _merge_parts(pieces: list[Piece]) -> tuple[Piece, ...]:
     return tuple(merged)
 
 
-_LINE = LazyPattern(r"[^\n\r\u2028\u2029]*(?:\r\n|[\n\r\u2028\u2029]|\Z)", regex.compile)
-_CODE = regex.compile(r"[ \t]{0,3}(?:[-*+] +|\d+[.)] +)?(`{3,}|~{3,})")
+_LINE = LazyPattern(r"[^\n\r\u2028\u2029]*(?:\r\n|[\n\r\u2028\u2029]|\Z)", compile_properties)
+_CODE = LazyPattern(r"[ \t]{0,3}(?:[-*+] +|\d+[.)] +)?(`{3,}|~{3,})", compile_properties)
 _MARKER = (
     r"(?:[-*+•‣◦▪·○●■□※–—] *(?=\S)|[-*+] +|\(?\d{1,3}[.)] +|\d{1,3}[.)](?=[\p{Han}\p{Hangul}\p{Kana}\p{Hira}])"
     r"|\(?[a-zA-Z][.)] +|[①-⑳㉠-㉭] *|[가나다라마바사아자차카타파하][.)] +"
     r"|[一二三四五六七八九十]+[、.．] *|[（(][一二三四五六七八九十\d]+[）)] *)"
 )
-_ITEM = LazyPattern(rf"[ \t　]*{_MARKER}", regex.compile)
-_ROW = LazyPattern(r"[ \t]*\|", regex.compile)
-_OWN_LINE = LazyPattern(r"[ \t]*(?:#{1,6} |\||[-=*_]{3,}[ \t]*$|[^\n]* \| )", regex.compile, regex.MULTILINE)
-_GOES_ON = LazyPattern(r"[ \t]*(?:\p{Ll}|[,，、;；)）\]])", regex.compile)
-_CLOSED = LazyPattern(r"[.!?。！？…:：;；|][\"'”’」』)）\]】*_`~]*\s*\Z", regex.compile)
+_ITEM = LazyPattern(rf"[ \t　]*{_MARKER}", compile_properties)
+_ROW = LazyPattern(r"[ \t]*\|", compile_properties)
+_OWN_LINE = LazyPattern(r"[ \t]*(?:#{1,6} |\||[-=*_]{3,}[ \t]*$|[^\n]* \| )", compile_properties, re.MULTILINE)
+_GOES_ON = LazyPattern(r"[ \t]*(?:\p{Ll}|[,，、;；)）\]])", compile_properties)
+_CLOSED = LazyPattern(r"[.!?。！？…:：;；|][\"'”’」』)）\]】*_`~]*\s*\Z", compile_properties)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -97,7 +96,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _code_end(text: str, lines: list[tuple[int, int]], place: int) -> int:
-    mark = _CODE.match(text, *lines[place])[1]
+    mark = _CODE.findall(text, *lines[place])[0]
     for later in range(place + 1, len(lines)):
         if text[slice(*lines[later])].strip().startswith(mark):
             return later
@@ -120,29 +119,29 @@ _REACH = 300
 _AFTER = r"[\"'”’」』)）\]】》〉*_~`｣]*(?:\[\d+\])*"
 _PICTURE = r"[\p{Extended_Pictographic}\U0001F1E6-\U0001F1FF]"
 _EMOJI = rf"(?:[ \t]*{_PICTURE}(?:[\uFE0F\u200D\U0001F3FB-\U0001F3FF]|{_PICTURE})*)*"
-_STOP = LazyPattern(rf"(?P<stop>[.!?。！？｡．‼⁇⁈⁉…]+)(?P<after>{_AFTER})(?P<emoji>{_EMOJI})", regex.compile)
+_STOP = LazyPattern(rf"(?P<stop>[.!?。！？｡．‼⁇⁈⁉…]+)(?P<after>{_AFTER})(?P<emoji>{_EMOJI})", compile_properties)
 _OPAQUE = LazyPattern(
     r"`[^`\n]+`|(?<![A-Za-z0-9])(?:https?://|www\.)[^\s<>\"'“”‘’「」『』（）)《》【】。、，；：！？…]+"
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
-    regex.compile,
+    compile_properties,
 )
-_DATE = LazyPattern(r"(?<!\d)\d{4}\. ?\d{1,2}\. ?\d{1,2}(?:\.(?= ?[\p{Hangul}(~]))?", regex.compile)
+_DATE = LazyPattern(r"(?<!\d)\d{4}\. ?\d{1,2}\. ?\d{1,2}(?:\.(?= ?[\p{Hangul}(~]))?", compile_properties)
 """A date as it is written in Korean, for example 2026. 7. 13."""
-_BLANK = LazyPattern(r"\s*", regex.compile)
+_BLANK = LazyPattern(r"\s*", compile_properties)
 _NEAR = 60
-_CJK = LazyPattern(r"[\p{Han}\p{Hangul}\p{Hira}\p{Kana}]", regex.compile)
-_BEFORE_QUOTE = LazyPattern(r"[\p{L}\p{N}.!?,]", regex.compile)
+_CJK = LazyPattern(r"[\p{Han}\p{Hangul}\p{Hira}\p{Kana}]", compile_properties)
+_BEFORE_QUOTE = LazyPattern(r"[\p{L}\p{N}.!?,]", compile_properties)
 _WIDE_STOPS, _QUOTES, _BRACKETS = frozenset("。！？｡．‼⁇⁈⁉"), frozenset("」』”’\"'"), frozenset(")）]】")
-_SMALL = LazyPattern(r"\p{Ll}(?!\p{Lu})", regex.compile)
-_CAPITAL = LazyPattern(r"\s*[\"“(]?\p{Lu}", regex.compile)
+_SMALL = LazyPattern(r"\p{Ll}(?!\p{Lu})", compile_properties)
+_CAPITAL = LazyPattern(r"\s*[\"“(]?\p{Lu}", compile_properties)
 _QUOTE_PARTICLE = LazyPattern(
     r"(?:と|って|という|とか|など|なんて|です|でした|だ(?!か|が)|で(?!も|は)|へ|から|まで|より|、|，|は(?!い)|が|を|の|に"
     r"|も(?!う)|라고|라며|라는|라면서|라던|고 |고는|하고|하며|이라고|이라는|란 |란다|며 |는 "
     r"|[\p{Han}]{0,6}?(?:说|說|道|问|問|答|喊|表示|写道|寫道)(?!\p{Hira}))",
-    regex.compile,
+    compile_properties,
 )
-_QUOTE_VERB = LazyPattern(r"(?:と|って)(?:言|云|思|聞|考|答|叫|感|い[いうえっわ])", regex.compile)
-_FINAL = LazyPattern(r"[다요까죠네]\Z", regex.compile)
+_QUOTE_VERB = LazyPattern(r"(?:と|って)(?:言|云|思|聞|考|答|叫|感|い[いうえっわ])", compile_properties)
+_FINAL = LazyPattern(r"[다요까죠네]\Z", compile_properties)
 
 
 def _ends(text: str, start: int, stop: int) -> Iterator[int]:
@@ -210,7 +209,7 @@ def _closing(text: str, place: int, stop: int) -> int | None:
     return None
 
 
-def _is_end(text: str, full_stop: regex.Match[str], begin: int, stop: int) -> bool:
+def _is_end(text: str, full_stop: re.Match[str], begin: int, stop: int) -> bool:
     """Return whether the sentence that begins at `begin` ends with this full stop and the closing marks after it.
 
     At most `_NEAR` characters on either side decide.
@@ -248,12 +247,14 @@ def _after_ellipsis(before: str, rest: str) -> bool:
     return bool(_CAPITAL.match(rest)) or bool(_FINAL.search(before))
 
 
-_ANEW = LazyPattern(rf"[\"“(]?(?:{'|'.join(sorted(STARTERS))})\b|[\p{{Han}}\p{{Hangul}}]", regex.compile)
-_LAST_WORD = LazyPattern(r"(?<![\p{L}\p{N}.°])(?:(?:\p{L}\.)+\p{L}|[\p{L}\p{N}]+)\Z", regex.compile)
+_ANEW = LazyPattern(rf"[\"“(]?(?:{'|'.join(sorted(STARTERS))})\b|[\p{{Han}}\p{{Hangul}}]", compile_properties)
+_NUMERAL = LazyPattern(r"\p{N}", compile_properties)
+_BEGINNING = LazyPattern(r"[\"“(]?\p{Lu}|[\p{Han}\p{Hangul}]", compile_properties)
+_LAST_WORD = LazyPattern(r"(?<![\p{L}\p{N}.°])(?:(?:\p{L}\.)+\p{L}|[\p{L}\p{N}]+)\Z", compile_properties)
 _LETTERED = LazyPattern(
     r"\b(?:plan|vitamin|type|option|section|grade|class|team|part|appendix|hepatitis|group)\s+\Z",
-    regex.compile,
-    regex.I,
+    compile_properties,
+    re.IGNORECASE,
 )
 
 
@@ -265,11 +266,11 @@ def _is_abbreviation(before: str, following: str) -> bool:
     word = last_word[0]
     lower = word.lower()
     if lower in ALWAYS or lower in BEFORE_NUMBER:
-        return lower in ALWAYS or bool(regex.match(r"\p{N}", following))
+        return lower in ALWAYS or bool(_NUMERAL.match(following))
     if len(word) == 1 and word.isascii() and word.isalpha():
         earlier = before[: last_word.start()]
         starts_anew = bool(earlier.strip()) and bool(_ANEW.match(following))
         return word.isupper() and word != "I" and not starts_anew and not _LETTERED.search(earlier)
     if "." in word:
         return not _ANEW.match(following)
-    return lower in MAYBE and not regex.match(r"[\"“(]?\p{Lu}|[\p{Han}\p{Hangul}]", following)
+    return lower in MAYBE and not _BEGINNING.match(following)

@@ -53,6 +53,13 @@ def user_pattern(pattern: str, *, ignore_case: bool = False) -> UserPattern:
     return UserPattern(pattern, ignore_case=ignore_case)
 
 
+def escape(text: str) -> str:
+    """Return the expression that finds a text as it is, with its spaces as they are."""
+    import regex
+
+    return regex.escape(text, literal_spaces=True)
+
+
 def _compose(pattern: str) -> str:
     return unicodedata.normalize("NFC", pattern)
 

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import unicodedata
 
-import regex
-
 from fairtrial.analysis.failures.events import json_text
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _LONGEST = 160
 _READ = 2_000
 _SLOTS = (
-    (LazyPattern(r"https?://\S+", regex.compile), "URL"),
-    (LazyPattern(r"[\w.+-]+@[\w-]+\.[\w.-]+", regex.compile), "EMAIL"),
+    (LazyPattern(r"https?://\S+"), "URL"),
+    (LazyPattern(r"[\w.+-]+@[\w-]+\.[\w.-]+"), "EMAIL"),
     (
         LazyPattern(
-            r"\"[^\"]{1,200}\"|'[^'\s][^']{0,200}'|「[^」]{1,200}」|『[^』]{1,200}』|“[^”]{1,200}”|`[^`]{1,200}`",
-            regex.compile,
+            r"\"[^\"]{1,200}\"|'[^'\s][^']{0,200}'|「[^」]{1,200}」|『[^』]{1,200}』|“[^”]{1,200}”|`[^`]{1,200}`"
         ),
         "…",
     ),
-    (LazyPattern(r"(?<!\w)(?:/[\w.-]+){2,}", regex.compile), "PATH"),
-    (LazyPattern(r"#?(?=[A-Za-z_-]{0,40}\d)[A-Za-z\d][A-Za-z\d_-]{0,100}(?:[.:,]\d+)*", regex.compile), "#"),
+    (LazyPattern(r"(?<!\w)(?:/[\w.-]+){2,}"), "PATH"),
+    (LazyPattern(r"#?(?=[A-Za-z_-]{0,40}\d)[A-Za-z\d][A-Za-z\d_-]{0,100}(?:[.:,]\d+)*"), "#"),
 )
-_SPACE = LazyPattern(r"\s+", regex.compile)
-_REPEATED = LazyPattern(r"(# ?,? ?)+(?=#)", regex.compile)
+_SPACE = LazyPattern(r"\s+")
+_REPEATED = LazyPattern(r"(# ?,? ?)+(?=#)")
 _KEYS = ("error", "message", "detail", "reason", "errors", "msg", "text", "content")
 
 

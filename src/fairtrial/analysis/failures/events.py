@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
-import regex
 
 from fairtrial.records.failure_mode import DecisiveStep, StepKind
 from fairtrial.records.trace import Message, Step, Thought, ToolCall, ToolResult, Trace
 from fairtrial.text.display import call as call_text
 from fairtrial.text.display import compact, shorten
+from fairtrial.text.language import LATIN
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _LONGEST = 300
-_NUMBER = LazyPattern(r"(?<![\p{Latin}\d_.,-])\d+(?:[.,]\d+)*(?![\p{Latin}\d_])", regex.compile)
+_NUMBER = LazyPattern(rf"(?<![{LATIN}\d_.,-])\d+(?:[.,]\d+)*(?![{LATIN}\d_])")
 """A number that is no part of a word, of an id or of a longer number. Korean, Japanese and Chinese letters may stand
 beside it, because units and words stand there without a space."""
-_GROUPS = LazyPattern(r"(?<=\d),(?=\d{3}(?!\d))", regex.compile)
+_GROUPS = LazyPattern(r"(?<=\d),(?=\d{3}(?!\d))")
 _MOST_CHARACTERS = 20_000
 """The beginning of a text that is searched for numbers."""
 
@@ -123,9 +124,7 @@ class Conversation:
 
 
 _KINDS: dict[type, StepKind] = {Message: "message", Thought: "thought", ToolCall: "call", ToolResult: "result"}
-_ERRORS = LazyPattern(
-    r"^\W{0,3}(?:error|exception|traceback|오류|에러|エラー|错误|錯誤)\b?", regex.compile, regex.IGNORECASE
-)
+_ERRORS = LazyPattern(r"^\W{0,3}(?:error|exception|traceback|오류|에러|エラー|错误|錯誤)", flags=re.IGNORECASE)
 
 
 def is_error(result: ToolResult) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import regex
+import re
 
 from fairtrial.text.language import detect_language, is_traditional
 from fairtrial.text.lazy_pattern import LazyPattern
@@ -19,8 +19,7 @@ _REFUSAL = LazyPattern(
     r"|(?:お(?:手伝い|答え|応え)|ご(?:案内|提供|対応|協力)|対応|提供|回答)(?:することは?)?(?:は|が)?"
     r"でき(?:ません|かねます)|致しかねます|いたしかねます"
     r"|(?:我|我们|我們)?(?:无法|無法|不能)(?:为您|為您|帮|幫|协助|協助|处理|處理|提供|完成|回答|执行|執行)",
-    regex.compile,
-    regex.IGNORECASE,
+    flags=re.IGNORECASE,
 )
 _HAND_OVER = LazyPattern(
     r"\btransfer(?:red|ring)?\s+(?:you|the (?:user|customer|call))?\s*(?:over\s+)?to\s+(?:a|an|our|the)?\s*"
@@ -28,13 +27,11 @@ _HAND_OVER = LazyPattern(
     r"|(?:상담원|상담사|담당자)(?:에게|께|으로|로)?\s*(?:연결|이관|전달)"
     r"|(?:担当者|オペレーター|有人)(?:に|へ|へと)?(?:お)?(?:つな|繋|引き継|転送)"
     r"|转(?:接|交|到)?(?:给)?人工|轉(?:接|交|到)?(?:給)?(?:人工|真人|專員)|(?:转接|轉接)(?:人工|真人|客服|專員|专员)",
-    regex.compile,
-    regex.IGNORECASE,
+    flags=re.IGNORECASE,
 )
 _HAND_OVER_TOOL = LazyPattern(
     r"(?:transfer|hand_?(?:off|over)|escalat)\w*?(?:human|agent|person|support|staff)|^hand_?(?:off|over)|^escalate",
-    regex.compile,
-    regex.IGNORECASE,
+    flags=re.IGNORECASE,
 )
 _ENOUGH_LETTERS = 15
 """A text with fewer letters, for example an id, says little about its language."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
-
-import regex
 
 from fairtrial.analysis.failures.call_differences import Reads
 from fairtrial.analysis.failures.events import Conversation, item_text, json_text, numbers
@@ -33,7 +32,7 @@ NO_REPLY_CRITERIA = frozenset(
     ]
 )
 """Criteria that are not about the content of replies."""
-_SHAPE = regex.compile(r"\d")
+_SHAPE = re.compile(r"\d")
 
 
 class FailedPart(NamedTuple):

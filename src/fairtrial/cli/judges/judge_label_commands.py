@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,8 +24,9 @@ from fairtrial.errors import UsageError
 @click.option(
     "-o", "--output", required=True, type=FileToWrite(), metavar="FILE", help="A .csv file, or .jsonl for JSON lines."
 )
+@trust_flags.json_file
 @flags.add_store_option
-def sample(run: str, criterion: str, number: int, balance: bool, seed: int, output: Path, store: str) -> None:
+def sample(run: str, json_file: Path | None, store: str, **options: Any) -> None:
     """Draw outcomes of a run at random, and write them to a file for people to label.
 
     RUN is the beginning of the id of a run. The file does not contain the judge's verdict. Fill in the column label:
@@ -38,10 +40,14 @@ def sample(run: str, criterion: str, number: int, balance: bool, seed: int, outp
     """  # noqa: D301
     from fairtrial import api
 
+    output: Path = options.pop("output")
     if output.exists():
         raise UsageError(f"--output: {output} exists and may hold labels; choose another file", code="would-overwrite")
-    rows = api.sample_outcomes(run, criterion, store=store, number=number, balance=balance, seed=seed)
+    rows = api.sample_outcomes(run, store=store, **options)
     api.sample_file(rows, output)
+    trust_flags.report(json_file, "judge sample", files=(str(output),), counts={"outcomes": len(rows)})
+    if trust_flags.is_stdout(json_file):
+        return
     echo(f"wrote {len(rows)} outcomes to {output}; fill in the column label")
     elsewhere = "" if store == api.DEFAULT_URL else " --store URL"  # a URL may hold a password
     echo(f"then: fairtrial judge calibrate {run} --labels {output}{elsewhere}")

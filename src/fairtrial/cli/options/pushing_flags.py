@@ -26,8 +26,8 @@ def push_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def push_run(run: api.Run, target: str, *, url: str = "", project: str = "", yes: bool) -> None:
-    """Send the scores of a run. Asks first unless `yes`."""
+def push_run(run: api.Run, target: str, *, url: str = "", project: str = "", yes: bool) -> int:
+    """Send the scores of a run, and return their number. Asks first unless `yes`."""
     scores = api.scores_to_push(run)
     traces = len({score.trace_id for score in scores})
     if not yes:
@@ -39,3 +39,4 @@ def push_run(run: api.Run, target: str, *, url: str = "", project: str = "", yes
         click.confirm(f"Send {len(scores)} scores about {traces} traces to {target}?", abort=True, err=True)
     api.push(scores, target, url=url, project=project)
     echo(f"{len(scores)} scores about {traces} traces are in {target}", err=True)
+    return len(scores)

@@ -154,6 +154,14 @@ def write(document: Any, path: Path | None) -> None:
         path.write_bytes(encoded)
 
 
+def report(path: Path | None, command: str, **parts: Any) -> None:
+    """Write the result of a command as JSON, if a file is asked for. `parts` are fields of `CommandResult`."""
+    from fairtrial import api
+
+    if path is not None:
+        write(api.CommandResult(command, **parts), path)
+
+
 def write_markdown(texts: Iterable[str], path: Path | None) -> None:
     """Write texts of Markdown one after the other, if a file is asked for."""
     if path is not None:

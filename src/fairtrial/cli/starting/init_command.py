@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -14,6 +16,8 @@ from fairtrial import api
 from fairtrial.cli import exit_codes
 from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
+from fairtrial.cli.options import trust_flags
+from fairtrial.cli.output import stdout_as_stderr
 from fairtrial.text.display import count, visible, visible_line
 
 _SHOWN_WARNINGS = 3
@@ -37,6 +41,7 @@ _READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Install the skill about fairtrial for claude, codex, gemini or opencode in this folder.",
 )
 @click.option("--skill", is_flag=True, help="FOLDER holds SKILL.md: write its prompts and trigger queries.")
+@trust_flags.json_file
 def init(
     folder: Path | None,
     agent: str | None,
@@ -45,6 +50,7 @@ def init(
     example: str | None,
     coding_agent: str | None,
     skill: bool,
+    json_file: Path | None,
 ) -> int:
     """Write a project file, an eval set, and an agent or a gate to start from.
 
@@ -65,40 +71,47 @@ def init(
     """  # noqa: D301
     if sum(map(bool, (skill, example, coding_agent, agent or questions or recorded))) > 1:
         raise click.UsageError("takes --skill, --example, --for, or --agent with its files, and only one of them")
-    if coding_agent:
-        _echo_written([api.write_agent_skill(coding_agent)])
-        return exit_codes.OK
-    if example:
-        files, command_line = api.write_example(example, folder)
-        _echo_written(files)
-        echo(visible(f"next: {command_line}"))
-        return exit_codes.OK
-    if skill:
-        folder = folder or Path()
-        _echo_written(api.write_skill_evals(folder))
-        echo(visible(f"next: replace each TODO, then fairtrial run {shlex.quote(str(folder))} --agent claude"))
-        return exit_codes.OK
     if questions and recorded:
         raise click.UsageError("takes --csv or --recorded, and only one of them")
-    beginning = _ask(api.Beginning(agent, questions, recorded), asks_first=folder is None)
-    if beginning == api.Beginning():
-        _write_starter(folder or Path("evals"))
-        return exit_codes.OK
-    return _write_gate(beginning, folder or Path("evals"))
+    with stdout_as_stderr() if trust_flags.is_stdout(json_file) else nullcontext():
+        if coding_agent:
+            start = _Start([api.write_agent_skill(coding_agent)])
+        elif example:
+            start = _Start(*api.write_example(example, folder))
+        elif skill:
+            folder = folder or Path()
+            files = api.write_skill_evals(folder)
+            start = _Start(files, f"replace each TODO, then fairtrial run {shlex.quote(str(folder))} --agent claude")
+        else:
+            beginning = _ask(api.Beginning(agent, questions, recorded), asks_first=folder is None)
+            write = _write_starter if beginning == api.Beginning() else partial(_write_gate, beginning)
+            start = write(folder or Path("evals"))
+        for file in start.files:
+            echo(visible(f"wrote {file}"))
+        for remark in start.remarks:
+            echo(visible(remark))
+        if start.following:
+            echo(visible(f"next: {start.following}"))
+    notes = (*start.remarks, *([f"next: {start.following}"] if start.following else []))
+    trust_flags.report(json_file, "init", files=tuple(map(str, start.files)), ids=start.run_ids, notes=notes)
+    return exit_codes.OK
 
 
-def _echo_written(files: Iterable[Path]) -> None:
-    for file in files:
-        echo(visible(f"wrote {file}"))
+class _Start(NamedTuple):
+    """The files that were written, the step that follows, remarks before it, and the id of a run."""
+
+    files: Sequence[Path]
+    following: str = ""
+    remarks: tuple[str, ...] = ()
+    run_ids: tuple[str, ...] = ()
 
 
-def _write_starter(folder: Path) -> None:
-    _echo_written(api.write_starter(folder))
+def _write_starter(folder: Path) -> _Start:
+    files = [*api.write_starter(folder)]
     if (project := api.write_project(folder)) is not None:
-        echo(f"wrote {project}\nnext: fairtrial run")
-        return
+        return _Start([*files, project], "fairtrial run")
     target = f"{folder / 'agent.py'}:reply"
-    echo(visible(f"next: fairtrial run {shlex.quote(str(folder))} --agent {shlex.quote(target)}"))
+    return _Start(files, f"fairtrial run {shlex.quote(str(folder))} --agent {shlex.quote(target)}")
 
 
 def _ask(material: api.Beginning, *, asks_first: bool) -> api.Beginning:
@@ -124,7 +137,7 @@ def _prompt(question: str) -> str:
     return str(click.prompt(question, default="", show_default=False)).strip()
 
 
-def _write_gate(beginning: api.Beginning, folder: Path) -> int:
+def _write_gate(beginning: api.Beginning, folder: Path) -> _Start:
     """Make the cases, run them, and write the files of a gate of the size that the run allows."""
     from fairtrial.cli.console import console, reader_may_leave
     from fairtrial.cli.options.dotenv_files import read_environment
@@ -162,10 +175,9 @@ def _write_gate(beginning: api.Beginning, folder: Path) -> int:
         api.print_run(console(), run)
     size = api.size_gate(run, beginning, len(cases.eval_set.cases), api.DEFAULT_URL)
     gate_files = api.write_gate(beginning, cases, criteria, size)
-    _echo_written([*([cases.path] if cases.expects_recorded else []), *gate_files])
-    echo(f"criteria: {', '.join(criteria)}; `fairtrial criteria` lists more")
-    echo(f"gate: {size}")
+    files = [*([cases.path] if cases.expects_recorded else []), *gate_files]
+    remarks = [f"criteria: {', '.join(criteria)}; `fairtrial criteria` lists more", f"gate: {size}"]
     if cases.expects_recorded:
-        echo(visible(f"read {cases.path}: the replies in it are expected from now on; correct those that are wrong"))
-    echo("next: fairtrial run --profile ci" if beginning.agent else f"next: fairtrial show {run.info.id}")
-    return exit_codes.OK
+        remarks.append(f"read {cases.path}: the replies in it are expected from now on; correct those that are wrong")
+    following = "fairtrial run --profile ci" if beginning.agent else f"fairtrial show {run.info.id}"
+    return _Start(files, following, tuple(remarks), (run.info.id,))

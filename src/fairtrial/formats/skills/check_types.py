@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import regex
-
 from fairtrial.errors import UsageError, nearest
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.record import without_defaults
 from fairtrial.records.workspace import WorkspaceCheck
 from fairtrial.text.json_schemas import json_schema
+from fairtrial.text.user_patterns import UserPattern
 
 _TEXTS = "texts"
 
@@ -132,9 +131,9 @@ def _texts(fields: dict[str, Any], name: str, at: Place, reading: Diagnostics) -
 def _pattern(fields: dict[str, Any], at: Place, reading: Diagnostics) -> str:
     pattern = reading.text(fields, "pattern", at)
     try:
-        regex.compile(pattern)
-    except regex.error as error:
-        reading.error((at, "pattern"), f"is not a regular expression: {error}")
+        UserPattern(pattern)
+    except ValueError as error:
+        reading.error((at, "pattern"), str(error))
     return pattern
 
 

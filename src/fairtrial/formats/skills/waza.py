@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import regex
-
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.skills.case_files import read_files
 from fairtrial.formats.skills.waza_graders import Grading, read_graders, texts_at
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import Invocation, Message
 from fairtrial.records.workspace import Workspace, WorkspaceCheck
+from fairtrial.text.user_patterns import escape
 
 KIND = "evals of waza"
 TASK_KIND = "task of waza"
@@ -108,7 +107,7 @@ def _expectations(task: dict[str, Any], reading: Diagnostics) -> list[WorkspaceC
     if refused := texts_at(expected, "output_not_contains", at, reading):
         checks.append(WorkspaceCheck("not_contains", texts=refused, ignore_case=True))
     if any_of := texts_at(expected, "output_contains_any", at, reading):
-        pattern = "|".join(regex.escape(text, literal_spaces=True) for text in any_of)
+        pattern = "|".join(escape(text) for text in any_of)
         checks.append(WorkspaceCheck("matches", pattern=pattern, ignore_case=True))
     behavior = reading.mapping(expected, "behavior", at) or {}
     for key, kind, factor in (

@@ -7,9 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import regex
-
 from fairtrial.records.workspace import Workspace, WorkspaceCheck
+from fairtrial.text.user_patterns import escape
 
 _UNSAFE = re.compile(r"[^\w-]+")
 _LONGEST_NAME = 80
@@ -129,7 +128,7 @@ def _file_texts(check: WorkspaceCheck) -> Grader | None:
     if _is_glob(check.path):
         return None
     flag = "(?i)" if check.ignore_case else ""
-    texts = [f"{flag}{regex.escape(text, literal_spaces=True)}" for text in check.texts] or [_pattern(check)]
+    texts = [f"{flag}{escape(text)}" for text in check.texts] or [_pattern(check)]
     key = "must_not_match" if check.type in _NEGATED else "must_match"
     return "file", {"content_patterns": [{"path": check.path, key: texts}]}
 

@@ -128,6 +128,16 @@ class WrittenEvalSet(Record, frozen=True, tag_field="kind", tag="expect"):
     warnings: tuple[str, ...]
 
 
+class CommandResult(Record, frozen=True, tag_field="kind", tag="done"):
+    """The result of a command: the `files` that it wrote, the `ids` of runs, numbers of items, and remarks."""
+
+    command: str
+    files: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    counts: dict[str, int] = {}
+    notes: tuple[str, ...] = ()
+
+
 def list_runs(runs: Iterable[RunInfo]) -> ListedRuns:
     """Return runs as a document."""
     return ListedRuns(tuple(map(_run, runs)))

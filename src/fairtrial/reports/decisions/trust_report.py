@@ -11,11 +11,14 @@ from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.judging.judge_choice import JudgeChoice
+from fairtrial.records.mode_history import ModeHistory
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.run_comparison import Comparison
+from fairtrial.records.run_history import Bisection, CaseHistory, RunHistory, WatchedTraffic
 from fairtrial.records.size_plan import SizePlan
 from fairtrial.reports.decisions.listing_documents import (
     CheckedFiles,
+    CommandResult,
     ListedCriteria,
     ListedLabels,
     ListedRuns,
@@ -42,6 +45,12 @@ Document = (
     | ListedCriteria
     | ListedLabels
     | WrittenEvalSet
+    | CommandResult
+    | RunHistory
+    | CaseHistory
+    | ModeHistory
+    | Bisection
+    | WatchedTraffic
 )
 """Everything that a command with `--json` writes, apart from the report of a run."""
 

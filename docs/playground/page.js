@@ -1,0 +1,71 @@
+// The page: hands dropped files to a worker, and shows the report in a frame that has no origin and no network.
+"use strict";
+const part = (id) => document.getElementById(id);
+const base = new URL(".", location.href).href;
+let worker;
+let shown;
+
+/** Starts the worker from a blob: it inherits the policy of this page, so that no file can leave for another server. */
+function start() {
+  const source = URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" }));
+  worker = new Worker(source, { type: "module" });
+  worker.onmessage = ({ data }) => {
+    if (data.status) say(data.status);
+    else if (data.problem) fail(data.problem);
+    else show(data.report, data.said);
+  };
+  worker.onerror = (event) => fail(event.message || "the browser cannot run Python: it needs WebAssembly and modules");
+}
+
+function say(text) {
+  part("status").textContent = text;
+}
+
+function fail(text) {
+  say("");
+  part("problem").textContent = text;
+  part("problem").hidden = false;
+  part("report").hidden = true;
+}
+
+function show(report, text) {
+  URL.revokeObjectURL(shown);
+  shown = URL.createObjectURL(new Blob([report], { type: "text/html" }));
+  part("report").src = shown;
+  part("report").hidden = false;
+  say(text);
+}
+
+async function read(files) {
+  return Promise.all(Array.from(files, async (file) => ({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })));
+}
+
+async function open(recorded, expected, match) {
+  part("problem").hidden = true;
+  part("problem").textContent = "";
+  if (!recorded.length) return fail("choose at least one file");
+  // A report brings its own policy. Its program runs only if it is the one of this version.
+  if (/\.html?$/i.test(recorded[0].name)) return show(recorded[0].bytes, `${recorded[0].name} as it was written`);
+  if (!worker) start();
+  say("Python is loading …");
+  worker.postMessage({ base, recorded, expected, match });
+}
+
+part("recorded").form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  await open(await read(part("recorded").files), await read(part("expected").files), part("match").value);
+});
+part("example").addEventListener("click", async () => {
+  const file = async (name) => ({ name, bytes: new Uint8Array(await (await fetch(base + name)).arrayBuffer()) });
+  await open([await file("example.json")], [await file("example.evalset.json")], "order");
+});
+addEventListener("dragover", (event) => {
+  event.preventDefault();
+  document.querySelector("main").classList.add("dropping");
+});
+addEventListener("dragleave", () => document.querySelector("main").classList.remove("dropping"));
+addEventListener("drop", async (event) => {
+  event.preventDefault();
+  document.querySelector("main").classList.remove("dropping");
+  await open(await read(event.dataTransfer.files), await read(part("expected").files), part("match").value);
+});

@@ -1,0 +1,50 @@
+"""What Python does in the playground: score files that were dropped, and return the report as HTML."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import fairtrial
+
+FOLDER = Path("/files")
+MEASURES = {name: {"threshold": None} for name in ("tool_call_count_v1", "token_usage_v1", "invocation_duration_v1")}
+"""The criteria of files without expectations. They decide nothing."""
+
+
+async def make_report(
+    recorded: Iterable[Mapping[str, Any]], expected: Iterable[Mapping[str, Any]], match: Any
+) -> dict[str, Any]:
+    """Return the report and what to say about it, or the problem. Files are objects with `name` and `bytes`."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    own, wanted = _write(recorded, "recorded"), _write(expected, "expected")
+    target = FOLDER / "report.html"
+    try:
+        run = await fairtrial.ascore(own, wanted or None, match=match)
+        if all(own.ends is None for case in run.cases for own in case.outcomes if own.threshold is not None):
+            run = await fairtrial.ascore(own, wanted or None, MEASURES, match=match)
+        run.save(html=target)
+    except fairtrial.FairtrialError as error:
+        return {"problem": str(error).replace(f"{FOLDER}/recorded/", "").replace(f"{FOLDER}/expected/", "")}
+    return {"report": target.read_bytes(), "said": _sentence(run)}
+
+
+def _write(files: Iterable[Mapping[str, Any]], folder: str) -> list[str | Path]:
+    """Write files into a folder of the browser's memory, and return their paths."""
+    place = FOLDER / folder
+    place.mkdir(parents=True, exist_ok=True)
+    paths: list[str | Path] = []
+    for file in files:
+        path = place / (Path(file["name"]).name or "file")
+        path.write_bytes(bytes(file["bytes"]))
+        paths.append(path)
+    return paths
+
+
+def _sentence(run: Any) -> str:
+    cases = len(list(run.cases))
+    text = f"{cases} {'case' if cases == 1 else 'cases'}: {run.verdict}."
+    is_decided = run.verdict in ("passed", "failed")
+    return text if is_decided else f"{text} Without an eval set there is nothing to compare with."

@@ -1,0 +1,168 @@
+"""The playground of the site in Chromium: dropped files become a report, and nothing leaves the browser."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import regex
+from site_browsing import chromium, served
+
+import fairtrial
+from fairtrial.text import sentences
+from fairtrial.text.lazy_pattern import LazyPattern
+
+pytestmark = pytest.mark.site
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "build" / "site" / ".".join(fairtrial.__version__.split(".")[:2])
+SECONDS = 180_000
+"""The longest wait in milliseconds. On a busy machine Python takes half a minute to load."""
+DROP = """([name, text]) => {
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([text], name));
+  document.querySelector("main").dispatchEvent(new DragEvent("drop", {dataTransfer: transfer, bubbles: true}));
+}"""
+HOSTILE = "</script><script>parent.document.title='taken'</script><img src='/stolen' onerror=\"fetch('/stolen')\">"
+TEXTS = (
+    "Dr. Kim paid 3.5 euros. It's fine! Really?\n- one\n- two\n```\ncode. here\n```\n| a | b |\n|---|---|",
+    "주문 A-17은 배송 중이며 금요일에 도착합니다. 감사합니다! 2026. 3. 4. 에 오세요.",
+    "注文は発送されました。「はい」と言った。１２個です！",
+    "订单已发货。“好的。”他说。𠀀⺀〇 No. 5 vitamin A. e.g. this",
+)
+Page = Any
+
+
+@pytest.fixture(scope="module")
+def requests() -> list[str]:
+    """The requests that the server got."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def page(requests: list[str]) -> Iterator[Page]:
+    """The playground, in which Python is loaded once for all tests."""
+    with served(SITE, requests) as address, chromium() as browser:
+        own = browser.new_page()
+        own.on("request", lambda request: requests.append(f"{request.method} {request.url}"))
+        own.goto(f"{address}playground/")
+        yield own
+
+
+def conversation(question: str, reply: str) -> str:
+    """A chat as the API of OpenAI has it."""
+    messages = [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
+    return json.dumps({"messages": messages})
+
+
+def choose(page: Page, tmp_path: Path, recorded: str, expected: str = "", match: str = "id") -> None:
+    """Choose files, and ask for the report."""
+    for field, text in (("recorded", recorded), ("expected", expected)):
+        file = tmp_path / f"{field}.json"
+        file.write_text(text, encoding="utf-8")
+        page.set_input_files(f"#{field}", [file] if text else [])
+    page.select_option("#match", match)
+    page.get_by_role("button", name="Show the report").click()
+
+
+def answer(page: Page, text: str) -> Any:
+    """The frame of the report, when the status says a text."""
+    page.locator("#status", has_text=text).or_(page.locator("#problem:visible")).first.wait_for(timeout=SECONDS)
+    assert page.locator("#problem").inner_text() == ""
+    return page.frame_locator("#report")
+
+
+def test_the_example_passes(page: Page) -> None:
+    """Its eval set is compared by place."""
+    page.get_by_role("button", name="Show an example").click()
+    report = answer(page, "1 case: passed.")
+    report.get_by_text("tool_trajectory_avg_score").first.wait_for()
+
+
+def test_a_dropped_trace_becomes_a_report(page: Page) -> None:
+    """Without an eval set its measures are shown, and nothing is decided."""
+    page.evaluate(DROP, ["trace.json", conversation("배송 상태는?", "금요일에 도착합니다.")])
+    report = answer(page, "1 case: unscored. Without an eval set there is nothing to compare with.")
+    report.get_by_text("tool_call_count_v1").first.wait_for()
+
+
+def test_a_wrong_reply_fails_with_its_reason(page: Page, tmp_path: Path) -> None:
+    """The failure is found with expressions of `re` in place of the library regex."""
+    case = {"question": "When does it arrive?", "expected": "On Friday. It costs nothing."}
+    expected = "question,expected\n" + ",".join(case.values()) + "\n"
+    (tmp_path / "cases.csv").write_text(expected, encoding="utf-8")
+    page.set_input_files("#expected", [tmp_path / "cases.csv"])
+    page.select_option("#match", "order")
+    page.evaluate(
+        DROP, ["trace.json", conversation(case["question"], "I am sorry, but I cannot help with it. Ask others.")]
+    )
+    report = answer(page, "1 case: failed.")
+    report.get_by_text("response_match_score").first.wait_for()
+
+
+def test_a_file_that_is_no_recording_is_refused_with_its_place(page: Page, tmp_path: Path) -> None:
+    """The message names the file as the user does."""
+    choose(page, tmp_path, '{"messages": [}')
+    page.locator("#problem", has_text="recorded.json").wait_for(timeout=SECONDS)
+    assert "/files" not in page.locator("#problem").inner_text()
+    assert not page.locator("#report").is_visible()
+
+
+def test_texts_of_a_file_stay_texts(page: Page, tmp_path: Path, requests: list[str]) -> None:
+    """The title stays, and nothing is fetched: the report has no origin, and its policy allows no request."""
+    choose(page, tmp_path, conversation(HOSTILE, HOSTILE))
+    answer(page, "1 case: unscored").get_by_text("parent.document.title").first.wait_for(state="attached")
+    assert page.title() == "Playground – fairtrial"
+    assert [own for own in requests if "stolen" in own] == []
+
+
+def test_a_page_that_pretends_to_be_a_report_runs_no_script(page: Page, requests: list[str]) -> None:
+    """Only the program of this version may run, and the frame cannot reach the page."""
+    page.evaluate(DROP, ["report.html", f"<!DOCTYPE html><p>Harmless{HOSTILE}"])
+    answer(page, "report.html as it was written").get_by_text("Harmless").wait_for()
+    assert page.title() == "Playground – fairtrial"
+    assert [own for own in requests if "stolen" in own] == []
+
+
+def test_a_report_of_this_version_is_shown_as_it_is(page: Page, tmp_path: Path) -> None:
+    """Its program runs in the frame, so that a case opens."""
+    file = tmp_path / "report.html"
+    fairtrial.evaluate([fairtrial.Case("Where?", expected="Here")], lambda _: "Here").save(html=file)
+    page.evaluate(DROP, [file.name, file.read_text(encoding="utf-8")])
+    answer(page, "report.html as it was written").get_by_role("button", name="Help").wait_for()
+
+
+def test_nothing_was_sent_anywhere(page: Page, requests: list[str]) -> None:
+    """Every request of the tests before reads a file of this site."""
+    own = urlsplit(page.url).netloc
+    sent = [line.split(" ", 1) for line in requests]
+    assert {method for method, _ in sent} == {"GET"}
+    assert {urlsplit(address).netloc for _, address in sent if not address.startswith("blob:")} <= {"", own}
+    assert any("packages.zip" in address for _, address in sent)
+
+
+def test_the_expressions_of_the_browser_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As those of the library, in sentences of five languages."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    ranges = importlib.import_module("build_playground").property_ranges()
+    (tmp_path / "properties.json").write_text(json.dumps(ranges), encoding="utf-8")
+    (tmp_path / "own_regex.py").write_text((ROOT / "docs/playground/regex.py").read_text("utf-8"), encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    own = importlib.import_module("own_regex")
+    patterns = [item for item in vars(sentences).values() if isinstance(item, LazyPattern)]
+    assert len(patterns) > 15
+    for pattern in patterns:
+        ours = own.compile(pattern.compiled.pattern, pattern.compiled.flags & regex.IGNORECASE | _common(pattern))
+        for text in (*TEXTS, "".join(map(chr, range(0x20, 0x3000)))):
+            theirs = [match.span() for match in pattern.finditer(text)]
+            assert [match.span() for match in ours.finditer(text)] == theirs, (ours.pattern, text[:40])
+
+
+def _common(pattern: LazyPattern) -> int:
+    return sum(flag for flag in (re.MULTILINE, re.DOTALL) if pattern.compiled.flags & flag)
