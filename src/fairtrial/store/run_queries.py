@@ -27,7 +27,6 @@ from fairtrial.store.schema import CASES, CRITERIA, LABELS, RESULTS, RUNS, SCORE
 from fairtrial.store.statements import storable
 from fairtrial.system.unreadable_rows import UnreadableRows
 
-
 _Place = tuple[int, int, int]
 """The number of a run, the position of a case and the number of an attempt."""
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
