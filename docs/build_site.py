@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from build_playground import build_playground
+from translations import LANGUAGES, find_source
 
 import fairtrial
 
@@ -27,6 +28,7 @@ SITE = SITES / VERSION
 _FIRST_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 """The pages of the root that the site holds, too."""
 _API = "reference/api.md"
+_ENGLISH = "English"
 _SECTIONS = {
     "tutorial": "Tutorials",
     "how-to": "How-to guides",
@@ -36,7 +38,7 @@ _SECTIONS = {
 """The sections of the index by the folders of their pages."""
 _LINK = re.compile(r"\[[^]\[]*\]\(([^)#\s]+\.md)(?:#[^)]*)?\)")
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
-_SENTENCE = re.compile(r"^(?!#|<!--|\||```|!\[|- )(\S.*?[.:!?])(?=\s|$)", re.MULTILINE)
+_SENTENCE = re.compile(r"^(?!#|<!--|\||```|!\[|- )(\S.*?(?:[.:!?](?=\s|$)|。))", re.MULTILINE)
 _PUBLIC = re.compile(r"^## (.+)$|^\| `(\w+)` \|", re.MULTILINE)
 _ESCAPED = re.compile(r"[<>*\[\]](?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)")
 """Signs that Markdown would take for its own, outside of code."""
@@ -86,8 +88,26 @@ def stage_pages() -> None:
         text = page.read_text(encoding="utf-8")
         for name in _FIRST_PAGES:
             text = text.replace(f"](../../{name}", f"](../{name}").replace(f"](../{name}", f"]({_up(page)}{name}")
-        page.write_text(text, encoding="utf-8")
+        page.write_text(_with_languages(page, text), encoding="utf-8")
     (STAGE / _API).write_text(api_page(), encoding="utf-8")
+
+
+def _with_languages(page: Path, text: str) -> str:
+    """Return a page without the mark of a translation, with links to other languages below its title."""
+    names = {_ENGLISH: find_source(page) if _find_language(page) else page}
+    names |= {title: names[_ENGLISH].with_suffix(f".{language}.md") for language, title in LANGUAGES.items()}
+    links = [f"[{title}]({own.name})" for title, own in names.items() if own != page and own.exists()]
+    text = re.sub(r"\A<!--.*?-->\n", "", text, flags=re.DOTALL)
+    line = " · ".join(links)
+    if not links or line in text:
+        return text
+    return _TITLE.sub(lambda title: f"{title[0]}\n\n{line}", text, count=1)
+
+
+def _find_language(page: Path) -> str:
+    """Return the language of a translated page, or an empty text."""
+    language = page.stem.rpartition(".")[2]
+    return language if language in LANGUAGES else ""
 
 
 def _up(page: Path) -> str:
@@ -143,6 +163,26 @@ def read_nav() -> dict[str, list[str]]:
                 sections[_SECTIONS[path.parts[0]]].append(str(path))
     sections["Reference"].append(_API)
     return sections
+
+
+def read_translations() -> dict[str, list[str]]:
+    """Return the translated pages of each language, in the order of its index, which comes first."""
+    sections: dict[str, list[str]] = {}
+    for language, title in LANGUAGES.items():
+        index = f"index.{language}.md"
+        links = _LINK.findall((DOCS / index).read_text(encoding="utf-8"))
+        own = (link for link in links if _find_language(Path(link)) == language)
+        sections[title] = list(dict.fromkeys((index, *own)))
+    return sections
+
+
+def name_languages() -> None:
+    """Say the language of each translated page, for programs that read it aloud or hyphenate it."""
+    for page in STAGE.rglob("*.md"):
+        if language := _find_language(page):
+            built = SITE / page.relative_to(STAGE).with_suffix("") / "index.html"
+            text = built.read_text(encoding="utf-8").replace('<html lang="en"', f'<html lang="{language}"', 1)
+            built.write_text(text, encoding="utf-8")
 
 
 def _linked_pages(page: str) -> Iterator[Path]:
@@ -206,7 +246,7 @@ def main() -> None:
     """Build the site, and exit with 1 if a link is dead or a page is an orphan."""
     stage_pages()
     build_playground(STAGE / "playground")
-    sections = read_nav()
+    sections = {**read_nav(), **read_translations()}
     if orphans := find_orphans(sections):
         sys.exit(f"no page of the index leads to {', '.join(orphans)}")
     shutil.rmtree(SITE, ignore_errors=True)
@@ -216,6 +256,7 @@ def main() -> None:
     )
     if built.returncode:
         sys.exit(built.returncode)
+    name_languages()
     write_markdown(sections)
     list_versions(SITES)
     print(f"{len(list(SITE.rglob('*.html')))} pages in {SITE.relative_to(ROOT)}")  # noqa: T201

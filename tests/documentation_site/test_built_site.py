@@ -175,3 +175,16 @@ def test_the_site_follows_the_colours_of_the_system(browser: Any, address: str) 
         shades.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
         page.close()
     assert shades[0] != shades[1], shades
+
+
+@pytest.mark.parametrize("language", ["ko", "ja", "zh-CN", "zh-TW"])
+def test_a_page_says_its_language_and_leads_to_the_others(language: str) -> None:
+    """A program that reads a page aloud needs its language, and a reader may want another."""
+    files = [file for file in pages() if file.parent.name.endswith(f".{language}")]
+    assert len(files) >= 20
+    for file in files:
+        assert f'<html lang="{language}"' in file.read_text(encoding="utf-8")
+        name = file.parent.name.removesuffix(f".{language}")
+        others = {file.parent.with_name(f"{name}.{other}") for other in {"ko", "ja", "zh-CN", "zh-TW"} - {language}}
+        others.add(SITE if name == "index" else file.parent.with_name(name))
+        assert others <= {target(file, address).parent for address in _Page(file).links}
