@@ -150,7 +150,7 @@ def test_a_page_leads_to_another_version(browser: Any, tmp_path: Path, monkeypat
         ("gate", "Gate a build"),
         ("환불", "Run in CI"),
         ("退款", "response_match_score"),
-        ("空港", "What it finds, and what it misses"),
+        ("審査モデル", "最初の審査モデル"),
     ],
     ids=["en", "ko", "zh", "ja"],
 )
