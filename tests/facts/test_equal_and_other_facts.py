@@ -47,6 +47,7 @@ _OTHER = [
     ("The total is $1,000,000.01.", "The total is $1,000,000.02."),
     ("The total is $100,000,000.", "The total is $100,000,001."),
     ("It is 100000001 m long.", "It is 100000002 m long."),
+    ("The total is $1,234,567.", "$1,200,001 and $34,567 are due."),
     ("Use version 2.10.", "Use version 2.1."),
     ("버전 2.10입니다.", "버전 2.1입니다."),
     ("バージョン2.10です。", "バージョン2.1です。"),

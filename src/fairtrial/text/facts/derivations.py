@@ -40,7 +40,10 @@ def _is_close(value: float, expected: Reading) -> bool:
         # "4:20" may be in the afternoon.
         cycle = _DAY if target[1] else _DAY // 2
         return target[0] is not None and abs(value % cycle - target[0] % cycle) < _EXACT
-    return isinstance(target, float) and abs(value - target) <= max(_EXACT * abs(target), 0.5 * expected.step * _EXACT)
+    # A sum that differs in its last digit is another.
+    return isinstance(target, float) and abs(value - target) <= max(
+        min(_EXACT * abs(target), 0.49 * expected.step), 0.5 * expected.step * _EXACT
+    )
 
 
 def _combine(former: Reading, latter: Reading, dimension: str) -> Iterator[float]:

@@ -71,10 +71,16 @@ _ROMANS = {
 _MONTH_SET = frozenset(ENGLISH_MONTHS)
 
 
+_SPREAD = _AGES | _MONTH_SET | _PARTS | _SPEED_WORDS | _WARS | _BAKERS | {"world"}
+"""One of these stands in each text that `spread_words` edits."""
+
+
 def spread_words(text: str) -> list[tuple[int, int, str]]:
     """Return the edits that write the month of a range of days twice ("6-14 july"), and digits for "article ii"."""
     words = read_cues(text).words
     edits: list[tuple[int, int, str]] = []
+    if words.isdisjoint(_SPREAD):
+        return edits
     if not words.isdisjoint(_AGES):
         edits += [(match.end(), match.end(), " years old") for match in _AGE.finditer(text)]
     if not words.isdisjoint(_MONTH_SET):

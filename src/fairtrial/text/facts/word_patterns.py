@@ -63,7 +63,7 @@ class Cues:
         return not (self.words.isdisjoint(item[0]) and self.signs.isdisjoint(item[1]))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def read_cues(text: str) -> Cues:
     """Return the cues of a text. Those of the last texts are remembered, because several passes ask for them."""
     return Cues(text)
