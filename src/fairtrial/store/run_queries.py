@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -18,6 +18,8 @@ from fairtrial.records.failure_mode import FoundFailure
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.result import Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.summary import Summary
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError
 from fairtrial.store.connections import Connections
 from fairtrial.store.database_errors import show_url
@@ -27,7 +29,7 @@ from fairtrial.store.schema import CASES, CRITERIA, LABELS, RESULTS, RUNS, SCORE
 from fairtrial.store.statements import storable
 from fairtrial.system.unreadable_rows import UnreadableRows
 
-
+T = TypeVar("T")
 _Place = tuple[int, int, int]
 """The number of a run, the position of a case and the number of an attempt."""
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
@@ -68,6 +70,28 @@ class RunQueries(ABC):
     @abstractmethod
     def commit(self) -> None:
         """Write the waiting rows, so that queries return them."""
+
+    def summary(self, run_id: str) -> Summary | None:
+        """Return a run's numbers, or None if it is not finished, or if its row cannot be read."""
+        return self.summaries([run_id]).get(run_id)
+
+    def summaries(self, run_ids: Collection[str]) -> dict[str, Summary]:
+        """Return the numbers of those of some runs that are finished and whose rows can be read, by their ids."""
+        return self._by_id("summary", RUNS.c.summary, Summary, run_ids)
+
+    def find_runs(self, run_ids: Collection[str]) -> dict[str, RunInfo]:
+        """Return those of some runs that the store holds and whose rows can be read, by their ids."""
+        return self._by_id("run", RUNS.c.body, RunInfo, run_ids)
+
+    def _by_id(self, noun: str, column: sa.Column[Any], kind: type[T], run_ids: Collection[str]) -> dict[str, T]:
+        decoder, found = BodyDecoder(kind), dict[str, T]()
+        query = sa.select(RUNS.c.id, column).where(RUNS.c.id.in_(run_ids), column.is_not(None))
+        for run_id, body in self._connections.read(query):
+            try:
+                found[run_id] = decoder.decode(body)
+            except UnreadableBodyError:
+                self._unreadable.add(noun, run_id)
+        return found
 
     def found_failures(self, run_id: str) -> Iterator[tuple[int, str, int, Verdict, FoundFailure | None]]:
         """Yield each attempt in file order: position, name and number, verdict, and the finding if there is one.
@@ -160,8 +184,8 @@ class RunQueries(ABC):
             for number, own in terms_by_run.items()
         }
         place = (CASES.c.run, CASES.c.position)
-        query = sa.select(*place, CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
-        query = query.where(CASES.c.run.in_(numbers)).order_by(*place)
+        columns: tuple[sa.Column[Any], ...] = (CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
+        query = sa.select(*place, *columns).where(CASES.c.run.in_(numbers)).order_by(*place)
         cases, keys = _split_by_run(self._connections.rows(query), numbers), dict[tuple[str, str, str], CaseKey]()
         for number, own, rows in zip(numbers, cases, self._join_rows(numbers, names, sampled=sampled), strict=True):
             placed = [(row[1], keys.setdefault(row[2:5], CaseKey(*row[2:5])), row[5]) for row in map(tuple, own)]
