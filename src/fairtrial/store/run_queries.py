@@ -84,14 +84,14 @@ class RunQueries(ABC):
         return self._by_id("run", RUNS.c.body, RunInfo, run_ids)
 
     def _by_id(self, noun: str, column: sa.Column[Any], kind: type[T], run_ids: Collection[str]) -> dict[str, T]:
-        decoder, found = BodyDecoder(kind), dict[str, T]()
+        decoder, records = BodyDecoder(kind), dict[str, T]()
         query = sa.select(RUNS.c.id, column).where(RUNS.c.id.in_(run_ids), column.is_not(None))
-        for run_id, body in self._connections.read(query):
+        for run_id, body in self._connections.fetch(query):
             try:
-                found[run_id] = decoder.decode(body)
+                records[run_id] = decoder.decode(body)
             except UnreadableBodyError:
                 self._unreadable.add(noun, run_id)
-        return found
+        return records
 
     def found_failures(self, run_id: str) -> Iterator[tuple[int, str, int, Verdict, FoundFailure | None]]:
         """Yield each attempt in file order: position, name and number, verdict, and the finding if there is one.
@@ -201,9 +201,9 @@ class RunQueries(ABC):
         query = sa.select(*place, SCORES.c.criterion, SCORES.c.value, SCORES.c.verdict)
         query = query.where(SCORES.c.run.in_(numbers), SCORES.c.criterion.in_(criteria))
         scores = self._connections.rows(query.order_by(*place, SCORES.c.criterion)) if criteria else iter(())
-        columns = (RESULTS.c.run, RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.valid)
-        query = sa.select(*columns).where(RESULTS.c.run.in_(numbers)).order_by(*columns[:3])
-        results = self._connections.rows(query)
+        columns = (RESULTS.c.run, RESULTS.c.position, RESULTS.c.attempt)
+        rows = sa.select(*columns, RESULTS.c.verdict, RESULTS.c.valid).where(RESULTS.c.run.in_(numbers))
+        results = self._connections.rows(rows.order_by(*columns))
         for number, own_scores, own in zip(
             numbers, _split_by_run(scores, numbers), _split_by_run(results, numbers), strict=True
         ):
@@ -292,7 +292,7 @@ class RunQueries(ABC):
             return None
 
     def _value(self, query: sa.Select[Any]) -> Any:
-        return self._connections.read(query, lambda result: result.scalar())
+        return self._connections.fetch(query, lambda result: result.scalar())
 
     def _number(self, run_id: str) -> int:
         if run_id not in self._numbers:
@@ -308,7 +308,7 @@ class RunQueries(ABC):
         unknown = [run_id for run_id in run_ids if run_id not in self._numbers]
         if unknown:
             query = sa.select(RUNS.c.id, RUNS.c.number).where(RUNS.c.id.in_(unknown))
-            self._numbers.update(map(tuple, self._connections.read(query)))
+            self._numbers.update(map(tuple, self._connections.fetch(query)))
 
     def _read_terms(self, run: int) -> dict[Terms, int]:
         return self._read_terms_by_run([run])[run]
@@ -319,7 +319,7 @@ class RunQueries(ABC):
         columns = (CRITERIA.c.run, CRITERIA.c.number, CRITERIA.c.body)
         query = sa.select(*columns).where(CRITERIA.c.run.in_(numbers)).order_by(*columns[:2])
         by_run: dict[int, dict[Terms, int]] = {number: {} for number in numbers}
-        for run, number, body in self._connections.read(query):
+        for run, number, body in self._connections.fetch(query):
             try:
                 if (terms := decoded.get(body)) is None:
                     terms = decoded[body] = decoder.decode(body)
@@ -345,11 +345,11 @@ def _select_criteria(terms: Mapping[Terms, int], criteria: Collection[str] | Non
 def _split_by_run(rows: Iterable[Any], numbers: Sequence[int]) -> Iterator[Iterable[Any]]:
     """Yield the rows of each run, whose number is their first value. Both are in the order of the numbers."""
     groups = groupby(rows, key=itemgetter(0))
-    number, group = next(groups, _NO_ROWS)
-    for wanted in numbers:
-        if number == wanted:
+    next_number, group = next(groups, _NO_ROWS)
+    for number in numbers:
+        if number == next_number:
             yield group
-            number, group = next(groups, _NO_ROWS)
+            next_number, group = next(groups, _NO_ROWS)
         else:
             yield ()
 
