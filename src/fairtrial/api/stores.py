@@ -51,7 +51,7 @@ def measure_series(store: Store, infos: Sequence[RunInfo], measure: str) -> Iter
         part = infos[start : start + _RUNS_AT_ONCE]
         together = {info.id: info for info in part if info.kind != "score" and "dataset" not in info.config}
         runs = dict(_measure_together(store, together, measure)) if together else {}
-        yield from (runs.pop(info.id, None) or measure_stored(store, info) for info in part)
+        yield from (runs.pop(info.id) if info.id in runs else measure_stored(store, info) for info in part)
 
 
 def _measure_together(store: Store, infos: Mapping[str, RunInfo], measure: str) -> Iterator[tuple[str, MeasuredRun]]:

@@ -30,7 +30,7 @@ class KeptHistories:
     def read(self, key: str, kind: type[T]) -> T | None:
         """Return what is kept under a key, or None if nothing is, or if this version cannot read it."""
         query = sa.select(HISTORIES.c.body).where(HISTORIES.c.key == key)
-        body = self._connections.read(query, lambda result: result.scalar())
+        body = self._connections.fetch(query, lambda result: result.scalar())
         with suppress(UnreadableBodyError):
             return None if body is None else BodyDecoder(kind).decode(body)
         return None
@@ -52,7 +52,7 @@ class KeptHistories:
         """Return for each run a text that changes if a result of the run is written, or if its description changes."""
         last = sa.select(sa.func.max(RESULTS.c.changed)).where(RESULTS.c.run == RUNS.c.number).scalar_subquery()
         query = sa.select(RUNS.c.id, RUNS.c.body, RUNS.c.summary, last)
-        rows = self._connections.read(query)
+        rows = self._connections.fetch(query)
         return {
             row[0]: f"{row[3]} {hashlib.md5(row[1] + (row[2] or b''), usedforsecurity=False).hexdigest()}"
             for row in rows

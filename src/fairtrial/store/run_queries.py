@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -18,6 +18,8 @@ from fairtrial.records.failure_mode import FoundFailure
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.result import Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.summary import Summary
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError
 from fairtrial.store.connections import Connections
 from fairtrial.store.database_errors import show_url
@@ -27,6 +29,7 @@ from fairtrial.store.schema import CASES, CRITERIA, LABELS, RESULTS, RUNS, SCORE
 from fairtrial.store.statements import storable
 from fairtrial.system.unreadable_rows import UnreadableRows
 
+T = TypeVar("T")
 _Place = tuple[int, int, int]
 """The number of a run, the position of a case and the number of an attempt."""
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
@@ -67,6 +70,28 @@ class RunQueries(ABC):
     @abstractmethod
     def commit(self) -> None:
         """Write the waiting rows, so that queries return them."""
+
+    def summary(self, run_id: str) -> Summary | None:
+        """Return a run's numbers, or None if it is not finished, or if its row cannot be read."""
+        return self.summaries([run_id]).get(run_id)
+
+    def summaries(self, run_ids: Collection[str]) -> dict[str, Summary]:
+        """Return the numbers of those of some runs that are finished and whose rows can be read, by their ids."""
+        return self._by_id("summary", RUNS.c.summary, Summary, run_ids)
+
+    def find_runs(self, run_ids: Collection[str]) -> dict[str, RunInfo]:
+        """Return those of some runs that the store holds and whose rows can be read, by their ids."""
+        return self._by_id("run", RUNS.c.body, RunInfo, run_ids)
+
+    def _by_id(self, noun: str, column: sa.Column[Any], kind: type[T], run_ids: Collection[str]) -> dict[str, T]:
+        decoder, records = BodyDecoder(kind), dict[str, T]()
+        query = sa.select(RUNS.c.id, column).where(RUNS.c.id.in_(run_ids), column.is_not(None))
+        for run_id, body in self._connections.fetch(query):
+            try:
+                records[run_id] = decoder.decode(body)
+            except UnreadableBodyError:
+                self._unreadable.add(noun, run_id)
+        return records
 
     def found_failures(self, run_id: str) -> Iterator[tuple[int, str, int, Verdict, FoundFailure | None]]:
         """Yield each attempt in file order: position, name and number, verdict, and the finding if there is one.
@@ -159,8 +184,8 @@ class RunQueries(ABC):
             for number, own in terms_by_run.items()
         }
         place = (CASES.c.run, CASES.c.position)
-        query = sa.select(*place, CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
-        query = query.where(CASES.c.run.in_(numbers)).order_by(*place)
+        columns: tuple[sa.Column[Any], ...] = (CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
+        query = sa.select(*place, *columns).where(CASES.c.run.in_(numbers)).order_by(*place)
         cases, keys = _split_by_run(self._connections.rows(query), numbers), dict[tuple[str, str, str], CaseKey]()
         for number, own, rows in zip(numbers, cases, self._join_rows(numbers, names, sampled=sampled), strict=True):
             placed = [(row[1], keys.setdefault(row[2:5], CaseKey(*row[2:5])), row[5]) for row in map(tuple, own)]
@@ -176,9 +201,9 @@ class RunQueries(ABC):
         query = sa.select(*place, SCORES.c.criterion, SCORES.c.value, SCORES.c.verdict)
         query = query.where(SCORES.c.run.in_(numbers), SCORES.c.criterion.in_(criteria))
         scores = self._connections.rows(query.order_by(*place, SCORES.c.criterion)) if criteria else iter(())
-        columns = (RESULTS.c.run, RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.valid)
-        query = sa.select(*columns).where(RESULTS.c.run.in_(numbers)).order_by(*columns[:3])
-        results = self._connections.rows(query)
+        columns = (RESULTS.c.run, RESULTS.c.position, RESULTS.c.attempt)
+        rows = sa.select(*columns, RESULTS.c.verdict, RESULTS.c.valid).where(RESULTS.c.run.in_(numbers))
+        results = self._connections.rows(rows.order_by(*columns))
         for number, own_scores, own in zip(
             numbers, _split_by_run(scores, numbers), _split_by_run(results, numbers), strict=True
         ):
@@ -267,7 +292,7 @@ class RunQueries(ABC):
             return None
 
     def _value(self, query: sa.Select[Any]) -> Any:
-        return self._connections.read(query, lambda result: result.scalar())
+        return self._connections.fetch(query, lambda result: result.scalar())
 
     def _number(self, run_id: str) -> int:
         if run_id not in self._numbers:
@@ -283,7 +308,7 @@ class RunQueries(ABC):
         unknown = [run_id for run_id in run_ids if run_id not in self._numbers]
         if unknown:
             query = sa.select(RUNS.c.id, RUNS.c.number).where(RUNS.c.id.in_(unknown))
-            self._numbers.update(map(tuple, self._connections.read(query)))
+            self._numbers.update(map(tuple, self._connections.fetch(query)))
 
     def _read_terms(self, run: int) -> dict[Terms, int]:
         return self._read_terms_by_run([run])[run]
@@ -294,7 +319,7 @@ class RunQueries(ABC):
         columns = (CRITERIA.c.run, CRITERIA.c.number, CRITERIA.c.body)
         query = sa.select(*columns).where(CRITERIA.c.run.in_(numbers)).order_by(*columns[:2])
         by_run: dict[int, dict[Terms, int]] = {number: {} for number in numbers}
-        for run, number, body in self._connections.read(query):
+        for run, number, body in self._connections.fetch(query):
             try:
                 if (terms := decoded.get(body)) is None:
                     terms = decoded[body] = decoder.decode(body)
@@ -320,11 +345,11 @@ def _select_criteria(terms: Mapping[Terms, int], criteria: Collection[str] | Non
 def _split_by_run(rows: Iterable[Any], numbers: Sequence[int]) -> Iterator[Iterable[Any]]:
     """Yield the rows of each run, whose number is their first value. Both are in the order of the numbers."""
     groups = groupby(rows, key=itemgetter(0))
-    number, group = next(groups, _NO_ROWS)
-    for wanted in numbers:
-        if number == wanted:
+    next_number, group = next(groups, _NO_ROWS)
+    for number in numbers:
+        if number == next_number:
             yield group
-            number, group = next(groups, _NO_ROWS)
+            next_number, group = next(groups, _NO_ROWS)
         else:
             yield ()
 

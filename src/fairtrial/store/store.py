@@ -248,28 +248,6 @@ class Store(ViewQueries):
             self._unreadable.add("run", run_id)
             raise
 
-    def summary(self, run_id: str) -> Summary | None:
-        """Return a run's numbers, or None if it is not finished, or if its row cannot be read."""
-        return self.summaries([run_id]).get(run_id)
-
-    def summaries(self, run_ids: Collection[str]) -> dict[str, Summary]:
-        """Return the numbers of those of some runs that are finished and whose rows can be read, by their ids."""
-        return self._by_id("summary", RUNS.c.summary, Summary, run_ids)
-
-    def find_runs(self, run_ids: Collection[str]) -> dict[str, RunInfo]:
-        """Return those of some runs that the store holds and whose rows can be read, by their ids."""
-        return self._by_id("run", RUNS.c.body, RunInfo, run_ids)
-
-    def _by_id(self, noun: str, column: sa.Column[Any], kind: type[T], run_ids: Collection[str]) -> dict[str, T]:
-        decoder, found = BodyDecoder(kind), dict[str, T]()
-        query = sa.select(RUNS.c.id, column).where(RUNS.c.id.in_(run_ids), column.is_not(None))
-        for run_id, body in self._connections.read(query):
-            try:
-                found[run_id] = decoder.decode(body)
-            except UnreadableBodyError:
-                self._unreadable.add(noun, run_id)
-        return found
-
     def cases(self, run_id: str, *, positions: Collection[int] | None = None) -> Iterator[ExpectedCase]:
         """Return a run's cases with their expectations, in file order, or only the cases at some positions."""
         self.commit()

@@ -151,12 +151,12 @@ class ViewQueries(RunQueries, ABC):
 
         It is for numbers and texts. For 100,000 rows, SQLAlchemy rows take as long as everything else in the query.
         """
-        rows: list[Any] = self._connections.read(query, lambda result: result.cursor and result.cursor.fetchall())
+        rows: list[Any] = self._connections.fetch(query, lambda result: result.cursor and result.cursor.fetchall())
         return rows or []
 
     def _rows(self, query: sa.Select[Any]) -> list[Any]:
         """Return all rows at once, which takes far less time than rows one by one."""
-        rows: list[Any] = self._connections.read(query)
+        rows: list[Any] = self._connections.fetch(query)
         return rows
 
 

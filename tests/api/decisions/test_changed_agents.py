@@ -106,11 +106,12 @@ def test_a_history_says_in_which_run_the_instructions_changed(url: str) -> None:
 
 def test_a_case_names_the_decisive_steps_of_its_failed_attempts(url: str) -> None:
     """The second run answers wrongly, in its reply."""
+    answers = iter(("Paris", "Rome", "Paris"))
 
     def reply(message: str) -> str:
-        return answer
+        return next(answers) if message else ""
 
-    for answer in ("Paris", "Rome", "Paris"):
+    for _ in range(3):
         evaluate([("Capital?", "Paris")], reply, {"exact_match": 1.0}, store=url)
     good, bad, last = case_history("cases-1", series=(), store=url).runs
     assert (good.failures, last.failures) == ((), ())

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from typing import Any
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -36,6 +35,26 @@ _KEPT_VERSION = 3
 """The version of a followed series in a store. Whoever changes what follows a run raises it."""
 
 
+class _Question(NamedTuple):
+    series: list[tuple[str, str]]
+    measure: str
+    order: str
+    false_every: float
+
+
+class _Kept(NamedTuple):
+    """What a store keeps of a series. `members` are its runs with their versions."""
+
+    key: str
+    members: list[tuple[str, str]]
+    series: FollowedSeries | None
+
+    @property
+    def start(self) -> int:
+        """The number of runs that were followed before."""
+        return 0 if self.series is None else len(self.series.members)
+
+
 def history(
     run: str = "",
     *,
@@ -60,8 +79,8 @@ def history(
         common, members = find_series(run_store, run, series, order)
         cases = run_store.count_cases(members[-1].id)
         window = members[_find_first(len(members), last, cases) :]
-        question = (sorted(common.items()), measure, order, false_every)
-        followed = _follow(run_store, window, question, measure)
+        question = _Question(sorted(common.items()), measure, order, false_every)
+        followed = _follow(run_store, window, question, _find_kept(run_store, window, question))
     notes = []
     undated = sum(not info.git.get("date") for info in members) if order == "commit" else 0
     if undated:
@@ -71,9 +90,9 @@ def history(
     if len(members) > len(followed.rows):
         notes.append(f"steps are looked for in the last {len(followed.rows)} runs")
     rows = followed.rows[-last:]
-    cases = followed.lines().collect(last)
+    lines = followed.lines().collect(last)
     left_out = len(members) - len(rows)
-    return RunHistory(common, measure, followed.is_rate, false_every, rows, left_out, tuple(notes), cases)
+    return RunHistory(common, measure, followed.is_rate, false_every, rows, left_out, tuple(notes), lines)
 
 
 def keep_history(store: str, run: str) -> None:
@@ -85,41 +104,40 @@ def keep_history(store: str, run: str) -> None:
     with suppress(FairtrialError), closing(open_store(store, create=False)) as run_store:
         common, members = find_series(run_store, run, SERIES, "time")
         cases = max(1, run_store.count_cases(members[-1].id))
-        question = (sorted(common.items()), CASES, "time", RUNS_BETWEEN_FALSE_STEPS)
+        question = _Question(sorted(common.items()), CASES, "time", RUNS_BETWEEN_FALSE_STEPS)
         for first in {_find_first(len(members), last, cases) for last in (LAST, _LONG)}:
-            _follow(run_store, members[first:], question, CASES, _MOST_AT_END // cases)
+            window = members[first:]
+            kept = _find_kept(run_store, window, question)
+            if (len(window) - kept.start) * cases <= _MOST_AT_END:
+                _follow(run_store, window, question, kept)
 
 
 def _find_first(runs: int, last: int, cases: int) -> int:
     """Return the number of the first run that is followed.
 
     It depends on numbers of runs and cases alone, so that the answer does, too. A kept series goes on for long: it
-    begins anew after as many runs as are shown, or after so many that a few thousand attempts are read again.
+    begins anew after about as many runs as are shown, or after so many that a few thousand attempts are read again.
     """
     stride = 1 << max(_CELLS // max(1, cases), last, 1).bit_length() - 1
     return max(0, runs - last - WINDOW) // stride * stride
 
 
-def _follow(
-    store: Store, window: Sequence[RunInfo], question: tuple[Any, ...], measure: str, most: float = math.inf
-) -> FollowedSeries | None:
-    """Follow a measure along a series. Of runs that the store has followed before, only new ones are read.
-
-    If more than `most` runs are new, nothing is followed.
-    """
+def _find_kept(store: Store, window: Sequence[RunInfo], question: _Question) -> _Kept:
+    """Return what the store keeps of a series, as far as its runs are as they were."""
     histories = store.histories()
     key = hashlib.sha256(msgspec.json.encode((_KEPT_VERSION, question, window[0].id))).hexdigest()
     versions = histories.versions()
-    window_versions = [(info.id, versions.get(info.id, "")) for info in window]
+    members = [(info.id, versions.get(info.id, "")) for info in window]
     series = histories.read(key, FollowedSeries)
-    if series is not None and not series.begins(window_versions):
-        series = None
-    if series is not None and len(series.members) == len(window_versions):
+    return _Kept(key, members, series if series is not None and series.begins(members) else None)
+
+
+def _follow(store: Store, window: Sequence[RunInfo], question: _Question, kept: _Kept) -> FollowedSeries:
+    """Follow a measure along a series. Of runs that the store has followed before, only new ones are read."""
+    series, start, measure = kept.series, kept.start, question.measure
+    if series is not None and start == len(window):
         return series
-    start = 0 if series is None else len(series.members)
-    if len(window) - start > most:
-        return None
-    newest, follower = measure_stored(store, window[-1]), RunFollower(measure, question[-1])
+    newest, follower = measure_stored(store, window[-1]), RunFollower(measure, question.false_every)
     newest.measure(measure)
     lines = CaseLines()
     if series is not None:
@@ -127,14 +145,13 @@ def _follow(
     for run in measure_series(store, window[start:], measure):
         lines.add(run)
         follower.add(run)
-    followed = keep_series(window_versions, newest, measure, follower, lines)
-    costs = {
-        run_id: _add_costs(own.spending) for run_id, own in store.summaries([i.id for i in window[start:]]).items()
-    }
+    followed = keep_series(kept.members, newest, measure, follower, lines)
+    summaries = store.summaries([info.id for info in window[start:]])
+    costs = {run_id: _add_costs(own.spending) for run_id, own in summaries.items()}
     new_rows = (replace(row, cost=costs.get(row.id)) for row in followed.rows[start:])
     followed = replace(followed, rows=(*followed.rows[:start], *new_rows))
     if not store.count_skipped() and not any("dataset" in info.config for info in window):
-        histories.keep(key, followed)
+        store.histories().keep(kept.key, followed)
     return followed
 
 

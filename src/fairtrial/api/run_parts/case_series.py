@@ -38,7 +38,8 @@ def case_history(
 ) -> CaseHistory:
     """Return the attempts at a case along a series: whether it is broken or flaky, and since which run.
 
-    Each run names the decisive steps of the attempts that failed. `case` is the id or the name of a case. The other arguments are those of `history`.
+    Each run names the decisive steps of the attempts that failed. `case` is the id or the name of a case. The other
+    arguments are those of `history`.
     """
     with closing(open_store(store, create=False)) as run_store:
         common, members = find_series(run_store, run, series, order)

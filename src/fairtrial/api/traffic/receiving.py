@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from fairtrial.analysis.agent_versions import AgentVersions
 from fairtrial.api.connection import connected
 from fairtrial.api.run_progress import RunProgress
 from fairtrial.api.stored_runs import Run
@@ -104,7 +105,7 @@ class Receiver:
         self._histories = JoinedHistories(self._known_conversations())
         self._in_scoring: dict[Place, tuple[str, list[SpanBatch]]] = {}
         self._in_work: dict[Place, Pair] = {}
-        self._models: dict[str, None] = {}
+        self._versions = AgentVersions()
         self._warnings: dict[str, None] = {}
         self._stopping = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -205,7 +206,7 @@ class Receiver:
                         progress.commit()
                         self._note_scored(result)
                         on_result(result)
-                summary, info = progress.finish(ballots, models=self._models, notes=notes)
+                summary, info = progress.finish(ballots, versions=self._versions, notes=notes)
         return Run(info, summary, store)
 
     @contextmanager
@@ -280,7 +281,7 @@ class Receiver:
                 recording = replace(recording, case_id=case.case.id, eval_set=case.eval_set, attempt=attempt)
                 self._store.add_cases(self._run_id, [case.expected])
                 self._store.add_recording(self._run_id, case.position, recording)
-                self._models |= dict.fromkeys(recording.trace.models)
+                self._versions.add(recording.trace)
                 self._in_scoring[case.position, attempt] = (due.name, list(batches.values()))
                 self._pending.drop(due.trace_ids, read_time)
                 return case, recording

@@ -86,7 +86,7 @@ class StoreViewer:
 
         Pages follow each other by the key of their last run, so that a new run does not move them.
         """
-        ids = iter(run_id for run_id, _ in self.store.run_ids())
+        ids: Iterator[str] = iter([run_id for run_id, _ in self.store.run_ids()])
         if before:
             ids = islice(dropwhile(lambda run_id: run_id != before, ids), 1, None)
         batches = iter(lambda: list(islice(ids, _RUNS)), [])
