@@ -11,6 +11,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import regex
 
@@ -111,7 +112,7 @@ def _pack(wheels: list[Path], target: Path) -> None:
                     if not name.endswith("/") and not _LEFT_OUT.search(name):
                         archive.writestr(name, packed.read(name))
         for source in SOURCES.glob("*.py"):
-            archive.write(source, source.name)
+            archive.write(source, source.name.removeprefix("browser_"))
         archive.writestr("properties.json", json.dumps(property_ranges()))
 
 
@@ -122,7 +123,7 @@ def property_ranges() -> dict[str, str]:
     return {name: _ranges(regex.compile(rf"\p{{{name}}}+")) for name in sorted(names)}
 
 
-def _ranges(pattern: regex.Pattern[str]) -> str:
+def _ranges(pattern: Any) -> str:
     everything = "".join(chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
     spans = [(match[0][0], match[0][-1]) for match in pattern.finditer(everything)]
     return "".join(rf"\U{ord(first):08X}-\U{ord(last):08X}" for first, last in spans)

@@ -11,6 +11,7 @@ import pytest
 
 from builders import case, turn
 from commands import enter
+from fairtrial import Case, evaluate
 from fairtrial.agents import find_agent
 from fairtrial.errors import UsageError
 from fairtrial.records.trace import Message, ToolCall, Trace
@@ -155,3 +156,15 @@ def test_what_cannot_be_called_is_no_agent() -> None:
     """Before anything runs."""
     with pytest.raises(UsageError, match="must be a function or 'module:function', got int"):
         find_agent(5)
+
+
+def test_a_function_that_takes_the_conversation_for_text_is_told_how_to_get_the_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The most usual first mistake: a parameter without an annotation gets the conversation."""
+    enter(tmp_path, monkeypatch)
+    Path("plain_bot.py").write_text("def reply(message):\n    return message.strip()\n", encoding="utf-8")
+    run = evaluate([Case("Hi", expected="Hello")], "plain_bot:reply")
+    [result] = run.cases
+    assert result.failure is not None
+    assert "annotate the parameter of the agent as `str`" in result.failure.cause

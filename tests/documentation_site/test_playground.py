@@ -152,7 +152,9 @@ def test_the_expressions_of_the_browser_find_the_same(monkeypatch: pytest.Monkey
     monkeypatch.syspath_prepend(ROOT / "docs")
     ranges = importlib.import_module("build_playground").property_ranges()
     (tmp_path / "properties.json").write_text(json.dumps(ranges), encoding="utf-8")
-    (tmp_path / "own_regex.py").write_text((ROOT / "docs/playground/regex.py").read_text("utf-8"), encoding="utf-8")
+    (tmp_path / "own_regex.py").write_text(
+        (ROOT / "docs/playground/browser_regex.py").read_text("utf-8"), encoding="utf-8"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     own = importlib.import_module("own_regex")
     patterns = [item for item in vars(sentences).values() if isinstance(item, LazyPattern)]

@@ -116,7 +116,7 @@ class FunctionSession:
         user = Message(message, parts=tuple(parts))
         conversation = replace(self._trace, invocations=(*earlier, Invocation(user)))
         steps: list[Step] = []
-        async with aclosing(self._items(conversation)) as items:
+        async with _with_hint(), aclosing(self._items(conversation)) as items:
             async for item in items:
                 step = _item(item)
                 if isinstance(step, About):
@@ -145,6 +145,17 @@ class FunctionSession:
 
         items = in_thread(answer_in_thread)
         return _await_items(items)
+
+
+@asynccontextmanager
+async def _with_hint() -> AsyncIterator[None]:
+    """Say in an error that takes the conversation for text how a function gets the text."""
+    try:
+        yield
+    except (TypeError, AttributeError) as error:
+        if "'Trace'" in str(error):
+            error.args = (f"{error}; to get the user's text, annotate the parameter of the agent as `str`",)
+        raise
 
 
 def _is(function: Callable[..., Any], kind: Callable[[Any], bool]) -> bool:

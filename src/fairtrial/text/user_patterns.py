@@ -57,7 +57,7 @@ def escape(text: str) -> str:
     """Return the expression that finds a text as it is, with its spaces as they are."""
     import regex
 
-    return regex.escape(text, literal_spaces=True)
+    return str(regex.escape(text, literal_spaces=True))
 
 
 def _compose(pattern: str) -> str:
