@@ -113,6 +113,17 @@ def test_a_broken_explanation_says_so_and_the_value_stays() -> None:
 
 
 @pytest.mark.parametrize("match_type", ["EXACT", "IN_ORDER", "ANY_ORDER"])
+def _noted(names: list[str], name: str) -> Callable[..., Any]:
+    """A function of the module that also notes that it was called."""
+    real = getattr(trajectory, name)
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        names.append(name)
+        return real(*arguments, **named)
+
+    return call
+
+
 @pytest.mark.parametrize("actual", [[B, A], [A, B, B], [A], [A, call("B", x=[{"y": True}])]])
 def test_trajectories_are_aligned_when_they_are_read(
     match_type: MatchType, actual: list[Any], monkeypatch: pytest.MonkeyPatch
@@ -120,8 +131,7 @@ def test_trajectories_are_aligned_when_they_are_read(
     """A comparison gives its value at once. A criterion with rules of its own explains at once, and says the same."""
     aligned: list[str] = []
     for name in ("align", "align_in_any_order"):
-        real = getattr(trajectory, name)
-        monkeypatch.setattr(trajectory, name, lambda *a, r=real, n=name, **k: aligned.append(n) or r(*a, **k))
+        monkeypatch.setattr(trajectory, name, _noted(aligned, name))
     score = ToolTrajectory(match_type=match_type)(trace(turn(*actual)), case(turn(A, B)))
     assert (aligned, score.value) == ([], score.parts[0].value)
     at_once = ToolTrajectory(match_type=match_type, match={"other": "exact"})(trace(turn(*actual)), case(turn(A, B)))
