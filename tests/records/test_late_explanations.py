@@ -119,13 +119,16 @@ def test_trajectories_are_aligned_when_they_are_read(
 ) -> None:
     """A comparison gives its value at once. A criterion with rules of its own explains at once, and says the same."""
     aligned: list[str] = []
-    for name in ("align", "align_in_any_order"):
 
-        def count(*arguments: Any, real: Callable[..., Any] = getattr(trajectory, name), **options: Any) -> Any:
+    def count_calls(real: Callable[..., Any]) -> Callable[..., Any]:
+        def align(*arguments: Any, **options: Any) -> Any:
             aligned.append(real.__name__)
             return real(*arguments, **options)
 
-        monkeypatch.setattr(trajectory, name, count)
+        return align
+
+    for name in ("align", "align_in_any_order"):
+        monkeypatch.setattr(trajectory, name, count_calls(getattr(trajectory, name)))
     score = ToolTrajectory(match_type=match_type)(trace(turn(*actual)), case(turn(A, B)))
     assert (aligned, score.value) == ([], score.parts[0].value)
     at_once = ToolTrajectory(match_type=match_type, match={"other": "exact"})(trace(turn(*actual)), case(turn(A, B)))
