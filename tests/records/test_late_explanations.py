@@ -113,25 +113,22 @@ def test_a_broken_explanation_says_so_and_the_value_stays() -> None:
 
 
 @pytest.mark.parametrize("match_type", ["EXACT", "IN_ORDER", "ANY_ORDER"])
-def _noted(names: list[str], name: str) -> Callable[..., Any]:
-    """A function of the module that also notes that it was called."""
-    real = getattr(trajectory, name)
-
-    def call(*arguments: Any, **named: Any) -> Any:
-        names.append(name)
-        return real(*arguments, **named)
-
-    return call
-
-
 @pytest.mark.parametrize("actual", [[B, A], [A, B, B], [A], [A, call("B", x=[{"y": True}])]])
 def test_trajectories_are_aligned_when_they_are_read(
     match_type: MatchType, actual: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A comparison gives its value at once. A criterion with rules of its own explains at once, and says the same."""
     aligned: list[str] = []
+
+    def count_calls(real: Callable[..., Any]) -> Callable[..., Any]:
+        def align(*arguments: Any, **options: Any) -> Any:
+            aligned.append(real.__name__)
+            return real(*arguments, **options)
+
+        return align
+
     for name in ("align", "align_in_any_order"):
-        monkeypatch.setattr(trajectory, name, _noted(aligned, name))
+        monkeypatch.setattr(trajectory, name, count_calls(getattr(trajectory, name)))
     score = ToolTrajectory(match_type=match_type)(trace(turn(*actual)), case(turn(A, B)))
     assert (aligned, score.value) == ([], score.parts[0].value)
     at_once = ToolTrajectory(match_type=match_type, match={"other": "exact"})(trace(turn(*actual)), case(turn(A, B)))

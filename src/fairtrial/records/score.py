@@ -201,8 +201,8 @@ class _LateScore:
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"immutable type: '{Score.__name__}'")
 
-    def __eq__(self, other: object) -> bool:
-        return bool(self.explained == (other.explained if type(other) is _LateScore else other))
+    def __eq__(self, score: object) -> bool:
+        return bool(self.explained == (score.explained if type(score) is _LateScore else score))
 
     def __hash__(self) -> int:
         return hash(self.explained)

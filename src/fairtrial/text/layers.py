@@ -89,7 +89,7 @@ class Base64Run(NamedTuple):
 
 
 def has_long_word(text: str) -> bool:
-    """Return whether a text has a word of `find_long_words`. Without one, there is no provider key and no base64."""
+    """Return whether a text has a word of `find_long_words`. Other texts hold neither provider keys nor base64."""
     return next(find_long_words(text), None) is not None
 
 
