@@ -10,7 +10,7 @@ from fairtrial.text.facts.word_patterns import Cue, read_cues
 from fairtrial.text.lazy_pattern import LazyPattern
 
 Finder = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
-"""Returns the kind and the readings of a match, or `None` if it is no fact."""
+"""Returns the kind and the readings of a match, or `None` if it states nothing."""
 
 _DIGITS = LazyPattern(r"\d+")
 _WEAK = frozenset({"day", "period"})

@@ -146,7 +146,7 @@ def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: floa
 
 
 def _is_decimal(reading: Reading) -> bool:
-    """Return whether a number is written with decimal places, and is no amount of money."""
+    """Return whether a number has decimal places, unlike an amount of money, whose cents count."""
     return reading.as_written % 1 != 0 and not reading.dimension.startswith(CURRENCY)
 
 

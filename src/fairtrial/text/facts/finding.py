@@ -30,7 +30,7 @@ class Agreement:
     oppositions: tuple[Opposition, ...]
     extra: tuple[Fact, ...]
     agreed: bool = False
-    """Whether the reply repeats a clause of the reference with the same polarity. It is known if there are no findings."""
+    """Whether the reply repeats a clause of the reference with the same polarity. It is known if the reference states nothing else."""
     unread: str = ""
     """Why the texts were not compared, if they are too long."""
     promises: tuple[Promise, ...] = ()

@@ -85,7 +85,7 @@ def find_values(text: str, words: frozenset[str]) -> list[Value]:
             continue
         for phrase in table.phrases.get(match[0], ()):
             end = match.start() + len(phrase)
-            # "Won't" is no victory.
+            # "Won't" does not mean a victory.
             if text.startswith(phrase, match.start()) and not _GOES_ON.match(text, end):
                 values.append(Value(*table.words[phrase], match.start(), end))
                 copied_to = end
