@@ -163,7 +163,7 @@ def test_a_function_that_takes_the_conversation_for_text_is_told_how_to_get_the_
 ) -> None:
     """The most usual first mistake: a parameter without an annotation gets the conversation."""
     enter(tmp_path, monkeypatch)
-    Path("plain_bot.py").write_text("def reply(message):\n    return message.strip()\n", encoding="utf-8")
+    Path("plain_bot.py").write_text("def reply(ask):\n    return ask.strip()\n", encoding="utf-8")
     run = evaluate([Case("Hi", expected="Hello")], "plain_bot:reply")
     [result] = run.cases
     assert result.failure is not None

@@ -143,10 +143,10 @@ def _clean(pairs: Iterable[Pair]) -> tuple[tuple[Pair, ...], list[str]]:
     reading = Diagnostics("mutation")
     for case, recording in pairs:
         clean = without_secrets(recording, reading)
-        known = len(reading.warnings)
+        count = len(reading.warnings)
         reference = without_secrets(_reference(case), reading)
         if clean is not recording:
-            del reading.warnings[known:]  # a reference of an eval set is the conversation itself
+            del reading.warnings[count:]  # a reference of an eval set is the conversation itself
         conversation = reference.trace.invocations if case.case.conversation else case.case.conversation
         clean_pairs.append((replace(case, case=replace(case.case, conversation=conversation)), clean))
     return tuple(clean_pairs), reading.warnings

@@ -51,13 +51,13 @@ def case_history(
                 places[own.info.id] = [position for position, key, name in keys if case in (key.case, name)]
                 yield own
 
-        found = follow_case(note_places(), case, common)
+        history = follow_case(note_places(), case, common)
         findings: defaultdict[tuple[str, int], list[FoundFailure]] = defaultdict(list)
         for run_id, position, finding in run_store.findings_at(places):
             findings[run_id, position].append(finding)
     positions = {run_id: iter(own) for run_id, own in places.items()}
-    runs = (replace(own, failures=_count_failures(findings[own.id, next(positions[own.id])])) for own in found.runs)
-    return replace(found, runs=tuple(runs))
+    runs = (replace(own, failures=_count_failures(findings[own.id, next(positions[own.id])])) for own in history.runs)
+    return replace(history, runs=tuple(runs))
 
 
 def _count_failures(findings: Sequence[FoundFailure]) -> tuple[CaseFailure, ...]:
