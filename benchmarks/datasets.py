@@ -20,6 +20,8 @@ from sides import material
 CONVERSATIONS = 200_000
 CASES = 1000
 PEER_CONVERSATIONS = 200
+COMPARED = 10_000_000
+"""The number of attempts in each of two folders that are compared."""
 SCORE = "import sys; from fairtrial.cli import command; sys.exit(command())"
 
 
@@ -43,6 +45,7 @@ def main(peer: str) -> None:
         target("two processes against one, seconds", large["seconds"] / two["seconds"], "times", at_least=1.8)
         target("peak memory", large["mb"], "MB", at_most=400)
         line("peak memory of a quarter of the conversations", f"{small['mb']:.0f} MB")
+        _compare_folders(folder)
         _measure_failures(folder)
         _measure_reading(folder)
         _compare(folder, peer)
@@ -59,6 +62,22 @@ def _measure_failures(folder: Path) -> None:
 
     passing, failing = in_turn(lambda: cpu("passing"), lambda: cpu("failing"), times=3)
     line("CPU if every conversation fails / if every one passes", f"{failing / passing:.2f}")
+
+
+def _compare_folders(folder: Path) -> None:
+    """Print what a comparison of two folders takes. Their parts are the same few, linked again and again."""
+    sizes = {"small-1": CONVERSATIONS // 4, "large-1": CONVERSATIONS}
+    for name, size in sizes.items():
+        for part in sorted((folder / name).rglob("*.parquet")):
+            table = part.parent.relative_to(folder / name)
+            (folder / f"many-{name}" / table).mkdir(parents=True, exist_ok=True)
+            for number in range(COMPARED // size):
+                (folder / f"many-{name}" / table / f"part-{number:03d}{part.name[-11:]}").hardlink_to(part)
+        shutil.copy(folder / name / "manifest.json", folder / f"many-{name}")
+    taken = run([OURS, "-c", SCORE, "compare", *(folder / f"many-{name}" for name in sizes)], codes=(0, 1))
+    heading(f"two folders of {COMPARED:,} attempts each at {CASES:,} cases")
+    target("CPU of the comparison", taken.cpu, "s", at_most=600)
+    target("peak memory of the comparison", taken.peak_mb, "MB", at_most=1000)
 
 
 def _measure_reading(folder: Path) -> None:
