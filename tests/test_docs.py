@@ -22,6 +22,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
@@ -40,6 +41,7 @@ from loopback import Loopback, Request
 
 ROOT = Path(__file__).parent.parent
 FIRST_PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+OTHER_PAGES = FIRST_PAGES[1:]
 PAGES = sorted([*FIRST_PAGES, *ROOT.glob("README.*.md"), *(ROOT / "docs").rglob("*.md")])
 TRANSLATIONS = {*runpy.run_path(str(ROOT / "docs" / "translations.py"))["find_translations"]()}
 """Their code is that of their sources, which a test of its own says."""
@@ -210,6 +212,41 @@ GENERATED = runpy.run_path(str(ROOT / "docs" / "generate.py"))["PAGES"]
 def test_generated_pages_are_up_to_date(path: Path) -> None:
     """The pages that `make docs` writes stand as it would write them now."""
     assert path.read_text(encoding="utf-8") == GENERATED[path](), "run `make docs`"
+
+
+def test_the_documentation_is_short() -> None:
+    """The English pages that people write hold at most 60,000 words outside of their code."""
+    made = "<!-- `make docs` writes this page. -->"
+    pages = [path.read_text(encoding="utf-8") for path in PAGES if path not in TRANSLATIONS and path not in OTHER_PAGES]
+    written = [page for page in pages if not page.startswith(made)]
+    assert len(pages) - len(written) >= 9
+    assert 40_000 < sum(map(_count_words, written)) <= 60_000
+
+
+def _count_words(page: str) -> int:
+    """The words with a letter or a digit outside of the blocks of code."""
+    prose = re.sub(r"^ *```.*?^ *```$", "", page, flags=re.DOTALL | re.MULTILINE)
+    return sum(any(map(str.isalnum, word)) for word in prose.split())
+
+
+def test_words_of_code_and_lines_of_tables_do_not_count() -> None:
+    """A word has a letter or a digit in it. Code inside of a sentence is a part of it."""
+    assert _count_words("# A table\n\n| a | 1 |\n|---|---|\n\n```sh\nls -l\n```\n\n- Write `ls -l` – done.\n") == 8
+
+
+def test_every_extra_is_documented() -> None:
+    """Each extra of the package stands on the page about the installation, and so does what `all` leaves out."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text(encoding="utf-8")
+    assert [name for name in extras if f"`{name}`" not in page] == []
+    in_all = set(extras["all"][0].partition("[")[2].rstrip("]").split(","))
+    in_all |= {name for name in extras if set(extras[name]) <= {f"fairtrial[{other}]" for other in in_all}}
+    row = re.search(r"^\| `all` .*$", page, re.MULTILINE)
+    assert row
+    assert {name for name in extras if not name.startswith("agents-")} - in_all == {
+        *re.findall(r"`([\w-]+)`", row[0].partition(" but ")[2])
+    } | {"all"}
 
 
 def _all_help(name: str) -> str:
