@@ -79,10 +79,11 @@ def test_text_that_bodies_share_costs_next_to_nothing() -> None:
 
 
 @pytest.mark.long
-def test_a_trivial_attempt_takes_at_most_1250_bytes(tmp_path: Path) -> None:
+def test_a_trivial_attempt_takes_at_most_1260_bytes(tmp_path: Path) -> None:
     """The whole file, with cases, recordings, results, scores and all that a store has besides.
 
-    One attempt in ten fails. Where it went wrong takes 160 bytes beside its result.
+    One attempt in ten fails. Where it went wrong takes 160 bytes beside its result. The series that a run follows at
+    its end takes two pages of the file, 8 bytes an attempt here.
     """
     cases = tuple(EvalCase(f"case_{i:05d}", (turn(query="hi there", reply="hello"),)) for i in range(1000))
 
@@ -94,4 +95,4 @@ def test_a_trivial_attempt_takes_at_most_1250_bytes(tmp_path: Path) -> None:
     assert len(run.cases[0].outcomes) == 6
     with closing(sqlite3.connect(file)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    assert file.stat().st_size / len(cases) <= 1250
+    assert file.stat().st_size / len(cases) <= 1260
