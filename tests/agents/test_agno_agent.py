@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from kinds import recorded
+from pydantic import BaseModel
 from shop import CRITERIA, get_order, saying
 
 import fairtrial
@@ -47,6 +49,33 @@ def test_the_model_sees_the_conversation(db: Any) -> None:
 
     recorded(Agent(name="shop", model=Seeing(), db=db, add_history_to_context=True, telemetry=False), "one", "two")
     assert seen == [["one"], ["one", "You said: one", "two"]]
+
+
+@pytest.mark.parametrize("db", [None, InMemoryDb()])
+def test_an_agent_with_a_schema_of_its_input_takes_json(db: Any) -> None:
+    """Agno compares each message with the schema. The model sees the earlier messages here, too."""
+    seen: list[list[str]] = []
+
+    class Seeing(ScriptedModel):
+        async def ainvoke(self, messages: Any, **options: Any) -> Any:
+            seen.append([message.get_content_string() for message in messages if message.role != "system"])
+            return await super().ainvoke(messages, **options)
+
+    class Request(BaseModel):
+        ticker: str
+        depth: str = "quick"
+
+    shop = Agent(name="shop", model=Seeing(), db=db, add_history_to_context=True, telemetry=False, input_schema=Request)
+    found = recorded(shop, '{"ticker": "A"}', '{"ticker": "B", "depth": "deep"}', "C")
+    first, second, third = found.trace.invocations
+    assert [first.reply, second.reply] == [f"You said: {seen[0][0]}", f"You said: {seen[1][2]}"]
+    assert json.loads(seen[0][0]) == {"ticker": "A", "depth": "quick"}
+    assert json.loads(seen[1][0])["ticker"] == "A"
+    assert json.loads(seen[1][2]) == {"ticker": "B", "depth": "deep"}
+    assert seen[1][1] == first.reply
+    assert found.failure is not None
+    assert "valid JSON" in found.failure.cause
+    assert third.reply == ""
 
 
 def test_a_factory_gives_dependencies() -> None:

@@ -63,6 +63,7 @@ class AgnoSession(ObservedSession):
         self._options = {"session_state": opening.state} | opening.options
         self._session = {"session_id": str(uuid.uuid4())}
         self._history: list[Any] = []
+        self._own_input = getattr(self._agent, "additional_input", None) or ()
         self._latest: Any = None
 
     def _state(self) -> Json:
@@ -78,8 +79,12 @@ class AgnoSession(ObservedSession):
         user = import_extra("agno.models.message", EXTRA).Message(role="user", content=message, **_media(parts))
         self._history.append(user)
         keeps_history = getattr(self._agent, "db", None) is not None
-        media = _media(parts) if keeps_history else {}
-        run_input = message if keeps_history else list(self._history)
+        takes_one = keeps_history or getattr(self._agent, "input_schema", None) is not None
+        if takes_one and not keeps_history:
+            # Agno compares a text with the schema of the input, and refuses a list of messages.
+            self._agent.additional_input = [*self._own_input, *self._history[:-1]]
+        media = _media(parts) if takes_one else {}
+        run_input = message if takes_one else list(self._history)
         return self._end(await self._agent.arun(run_input, **self._session, **self._options, **media))
 
     async def _go_on(self, decisions: Sequence[Approval]) -> Iterable[Item]:
