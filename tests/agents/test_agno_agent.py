@@ -78,6 +78,45 @@ def test_an_agent_with_a_schema_of_its_input_takes_json(db: Any) -> None:
     assert third.reply == ""
 
 
+def test_the_reply_is_what_the_user_gets() -> None:
+    """A hook changes it after the model, and suggestions of what to ask next come after it.
+
+    Agno joins it with the texts before calls, which are messages of their own here.
+    """
+
+    class Suggesting(ScriptedModel):
+        async def ainvoke(self, messages: Any, **options: Any) -> Any:
+            response = await super().ainvoke(messages, **options)
+            if options.get("response_format"):
+                response.content = '{"suggestions": ["And then?"]}'
+            return response
+
+    def sign(run_output: Any) -> None:
+        run_output.content = f"{run_output.content} -- the shop"
+
+    def look() -> str:
+        """Look."""
+        return "5"
+
+    class Speaking(ScriptedModel):
+        async def ainvoke(self, messages: Any, **options: Any) -> Any:
+            response = await super().ainvoke(messages, **options)
+            response.content = "It is 5."
+            if messages[-1].role == "user":
+                function = {"name": "look", "arguments": "{}"}
+                response.content = "Let me see."
+                response.tool_calls = [{"id": "1", "type": "function", "function": function}]
+            return response
+
+    speaking = Agent(name="shop", model=Speaking(), tools=[look], telemetry=False)
+    assert recorded(speaking, "one").trace.invocations[0].reply == "It is 5."
+    suggesting = Agent(name="shop", model=Suggesting(), followups=True, num_followups=1, telemetry=False)
+    signing = Agent(name="shop", model=ScriptedModel(), post_hooks=[sign], telemetry=False)
+    suggested, signed = (recorded(shop, "one").trace.invocations[0] for shop in (suggesting, signing))
+    assert (suggested.reply, signed.reply) == ("You said: one", "You said: one -- the shop")
+    assert len(suggested.usages or ()) == 2
+
+
 def test_a_factory_gives_dependencies() -> None:
     """They reach the tools, and the agent that the factory returns has no name of its own."""
 

@@ -14,7 +14,7 @@ from fairtrial.agents.calling import declaration
 from fairtrial.agents.nested_runs import ToolAtWork, current_stage, observe_in_tools, observe_unreached, on_stage
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer
-from fairtrial.agents.plain import as_response, as_text, plain
+from fairtrial.agents.plain import as_response, as_text, is_reply, plain
 from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
@@ -119,7 +119,9 @@ class AgnoSession(ObservedSession):
         if status == "paused":
             raise AgentError(f"{self._name}: the run waits for a result from elsewhere, and nobody gives it here")
         self._history.append(import_extra("agno.models.message", EXTRA).Message(role="assistant", content=text))
-        return () if self._observer.has_reply else (Message(text, self._name),)
+        latest = self._observer.latest_message
+        is_known = self._observer.has_reply and latest is not None and _is_written(run, latest.text)
+        return () if is_known else (Message(text, self._name),)
 
 
 class AgnoWorkflowSession(ObservedSession):
@@ -150,6 +152,14 @@ class AgnoWorkflowSession(ObservedSession):
             raise self._observer.error or AgentError(f"{self._name}: the workflow is {status}: {text}")
         latest = self._observer.latest_message
         return () if latest is not None and latest.text.strip() == text.strip() else (Message(text, self._name),)
+
+
+def _is_written(run: Any, latest: str) -> bool:
+    """Whether the model wrote the reply of a run last. Agno joins the texts of a run, also those before calls."""
+    if is_reply(latest, run.content):
+        return True
+    texts = [as_text(one.content) for one in run.messages or () if one.role == "assistant" and one.content is not None]
+    return isinstance(run.content, str) and texts[-1:] == [latest] and "".join(texts).endswith(run.content)
 
 
 def _executors(step: Any) -> Iterator[Any]:
