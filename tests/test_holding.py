@@ -85,9 +85,8 @@ def test_a_long_conversation_is_named_while_it_is_held(monkeypatch: pytest.Monke
 
 def test_a_turn_is_stored_every_five_seconds_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two turns of three seconds are stored together, and the last one is stored with the finished conversation."""
-    clock = SimpleNamespace(monotonic=lambda: seconds[0])
     seconds = [0.0]
-    monkeypatch.setattr(recording, "time", clock)
+    monkeypatch.setattr(recording, "time", SimpleNamespace(monotonic=lambda: seconds[0]))
     stored: list[int] = []
 
     def slow(_: Trace) -> str:
