@@ -94,9 +94,9 @@ class MiddlewareSession(ObservedSession):
             request for request in response.user_input_requests if request.type == "function_approval_request"
         ]
         latest = self._observer.latest_message
-        written = response.messages[-1].text if response.messages else ""
-        is_known = self._observer.has_reply and latest is not None and is_reply(latest.text, written)
-        if self._requests or is_known:
+        last_text = response.messages[-1].text if response.messages else ""
+        is_recorded = self._observer.has_reply and latest is not None and is_reply(latest.text, last_text)
+        if self._requests or is_recorded:
             return ()
         return (Message(str(response.text), self._name),)
 

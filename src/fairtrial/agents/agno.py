@@ -120,8 +120,8 @@ class AgnoSession(ObservedSession):
             raise AgentError(f"{self._name}: the run waits for a result from elsewhere, and nobody gives it here")
         self._history.append(import_extra("agno.models.message", EXTRA).Message(role="assistant", content=text))
         latest = self._observer.latest_message
-        is_known = self._observer.has_reply and latest is not None and _is_written(run, latest.text)
-        return () if is_known else (Message(text, self._name),)
+        is_recorded = self._observer.has_reply and latest is not None and _is_written(run, latest.text)
+        return () if is_recorded else (Message(text, self._name),)
 
 
 class AgnoWorkflowSession(ObservedSession):
@@ -148,6 +148,8 @@ class AgnoWorkflowSession(ObservedSession):
             run = await self._workflow.arun(message, stream=False, **self._options, **_media(parts))
         status = str(getattr(run.status, "value", run.status)).lower()
         text = as_text(run.content) if run.content is not None else ""
+        if status == "paused":
+            raise AgentError(f"{self._name}: the workflow waits for a decision, and nobody gives it here")
         if status != "completed":
             raise self._observer.error or AgentError(f"{self._name}: the workflow is {status}: {text}")
         latest = self._observer.latest_message
@@ -158,7 +160,8 @@ def _is_written(run: Any, latest: str) -> bool:
     """Whether the model wrote the reply of a run last. Agno joins the texts of a run, also those before calls."""
     if is_reply(latest, run.content):
         return True
-    texts = [as_text(one.content) for one in run.messages or () if one.role == "assistant" and one.content is not None]
+    answers = [message for message in run.messages or () if message.role == "assistant"]
+    texts = [as_text(answer.content) for answer in answers if answer.content is not None]
     return isinstance(run.content, str) and texts[-1:] == [latest] and "".join(texts).endswith(run.content)
 
 

@@ -37,15 +37,15 @@ def as_text(value: Any) -> str:
     return str.__str__(value) if isinstance(value, str) else msgspec.json.encode(plain(value, keeps_null=True)).decode()
 
 
-def is_reply(written: str, output: Any) -> bool:
+def is_reply(text: str, output: Any) -> bool:
     """Whether what a model wrote last is the output of its agent. A validator, a hook or middleware may change it.
 
     A structured output is the JSON that the model wrote, if it wrote JSON.
     """
     if isinstance(output, str):
-        return written.strip() == output.strip()
+        return text.strip() == output.strip()
     try:
-        msgspec.json.decode(written)
+        msgspec.json.decode(text)
     except msgspec.DecodeError:
         return False
     return True

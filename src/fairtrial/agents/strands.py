@@ -92,8 +92,8 @@ class StrandsSession(ObservedSession):
         if result.structured_output is not None:
             return [Message(as_text(result.structured_output), self._name)]
         latest, reply = self._observer.latest_message, str(result).strip()
-        is_known = self._observer.has_reply and latest is not None and is_reply(latest.text, reply)
-        return [] if is_known else [Message(reply, self._name)]
+        is_recorded = self._observer.has_reply and latest is not None and is_reply(latest.text, reply)
+        return [] if is_recorded else [Message(reply, self._name)]
 
 
 class StrandsGroupSession(ObservedSession):
