@@ -83,6 +83,23 @@ def test_a_long_conversation_is_named_while_it_is_held(monkeypatch: pytest.Monke
     assert seen[0].startswith("waiting for 1 long conversation; the longest: case, attempt 1, message 2, 0 steps, ")
 
 
+def test_a_turn_is_stored_every_five_seconds_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two turns of three seconds are stored together, and the last one is stored with the finished conversation."""
+    seconds = [0.0]
+    monkeypatch.setattr(recording, "time", SimpleNamespace(monotonic=lambda: seconds[0]))
+    stored: list[int] = []
+
+    def slow(_: Trace) -> str:
+        seconds[0] += 3
+        return "ok"
+
+    def keep(_: object, so_far: Recording) -> None:
+        stored.append(len(so_far.trace.invocations))
+
+    held(slow, Holding(), recording.Watcher(on_turn=keep))
+    assert stored == [2]
+
+
 def test_messages_keep_their_pace() -> None:
     """Three messages at ten a second go out at three times, a tenth of a second apart."""
     times: list[float] = []

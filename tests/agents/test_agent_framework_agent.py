@@ -18,8 +18,11 @@ pytest.importorskip("agent_framework")
 
 from agent_framework import (  # noqa: E402
     Agent,
+    AgentResponse,
     FunctionInvocationContext,
+    Message,
     MiddlewareTermination,
+    agent_middleware,
     function_middleware,
 )
 from agent_framework_shop import ScriptedClient, agent  # noqa: E402
@@ -102,6 +105,20 @@ def test_middleware_may_end_the_run() -> None:
     assert recording.failure is None
     (invocation,) = recording.trace.invocations
     assert [call.name for call in invocation.tool_calls or ()] == ["get_order"]
+
+
+def test_the_reply_is_what_middleware_makes_of_it() -> None:
+    """The user never sees what the model wrote."""
+
+    @agent_middleware  # type: ignore[untyped-decorator]
+    async def censored(context: Any, call_next: Callable[[], Awaitable[None]]) -> None:
+        await call_next()
+        context.result = AgentResponse(messages=[Message("assistant", ["I may not say it."])])
+
+    shop = Agent(ScriptedClient(), name="shop", tools=[get_order], middleware=[censored])
+    (invocation,) = recorded(shop, "hello").trace.invocations
+    assert invocation.reply == "I may not say it."
+    assert len(invocation.usages or ()) == 1
 
 
 def test_the_agent_itself_is_not_changed() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from kinds import recorded
+from pydantic import BaseModel
 from shop import CRITERIA, get_order, saying
 
 import fairtrial
@@ -17,6 +19,8 @@ pytest.importorskip("agno")
 
 from agno.agent import Agent  # noqa: E402
 from agno.db.in_memory import InMemoryDb  # noqa: E402
+from agno.tools import tool  # noqa: E402
+from agno.workflow import Step, Workflow  # noqa: E402
 from agno_shop import ScriptedModel, agent  # noqa: E402
 
 TARGET = "agno:agno_shop:agent"
@@ -47,6 +51,99 @@ def test_the_model_sees_the_conversation(db: Any) -> None:
 
     recorded(Agent(name="shop", model=Seeing(), db=db, add_history_to_context=True, telemetry=False), "one", "two")
     assert seen == [["one"], ["one", "You said: one", "two"]]
+
+
+@pytest.mark.parametrize("db", [None, InMemoryDb()])
+def test_an_agent_with_a_schema_of_its_input_takes_json(db: Any) -> None:
+    """Agno compares each message with the schema. The model sees the earlier messages here, too."""
+    seen: list[list[str]] = []
+
+    class Seeing(ScriptedModel):
+        async def ainvoke(self, messages: Any, **options: Any) -> Any:
+            seen.append([message.get_content_string() for message in messages if message.role != "system"])
+            return await super().ainvoke(messages, **options)
+
+    class Request(BaseModel):
+        ticker: str
+        depth: str = "quick"
+
+    shop = Agent(name="shop", model=Seeing(), db=db, add_history_to_context=True, telemetry=False, input_schema=Request)
+    found = recorded(shop, '{"ticker": "A"}', '{"ticker": "B", "depth": "deep"}', "C")
+    first, second, third = found.trace.invocations
+    assert [first.reply, second.reply] == [f"You said: {seen[0][0]}", f"You said: {seen[1][2]}"]
+    assert json.loads(seen[0][0]) == {"ticker": "A", "depth": "quick"}
+    assert json.loads(seen[1][0])["ticker"] == "A"
+    assert json.loads(seen[1][2]) == {"ticker": "B", "depth": "deep"}
+    assert seen[1][1] == first.reply
+    assert found.failure is not None
+    assert "valid JSON" in found.failure.cause
+    assert third.reply == ""
+
+
+def test_the_reply_is_what_the_user_gets() -> None:
+    """A hook changes it after the model, and suggestions of what to ask next come after it.
+
+    Agno joins it with the texts before calls, which are messages of their own here.
+    """
+
+    class Suggesting(ScriptedModel):
+        async def ainvoke(self, messages: Any, **options: Any) -> Any:
+            response = await super().ainvoke(messages, **options)
+            if options.get("response_format"):
+                response.content = '{"suggestions": ["And then?"]}'
+            return response
+
+    def sign(run_output: Any) -> None:
+        run_output.content = f"{run_output.content} -- the shop"
+
+    def look() -> str:
+        """Look."""
+        return "5"
+
+    class Speaking(ScriptedModel):
+        async def ainvoke(self, messages: Any, **options: Any) -> Any:
+            response = await super().ainvoke(messages, **options)
+            response.content = "It is 5."
+            if messages[-1].role == "user":
+                function = {"name": "look", "arguments": "{}"}
+                response.content = "Let me see."
+                response.tool_calls = [{"id": "1", "type": "function", "function": function}]
+            return response
+
+    speaking = Agent(name="shop", model=Speaking(), tools=[look], telemetry=False)
+    assert recorded(speaking, "one").trace.invocations[0].reply == "It is 5."
+    suggesting = Agent(name="shop", model=Suggesting(), followups=True, num_followups=1, telemetry=False)
+    signing = Agent(name="shop", model=ScriptedModel(), post_hooks=[sign], telemetry=False)
+    suggested, signed = (recorded(shop, "one").trace.invocations[0] for shop in (suggesting, signing))
+    assert (suggested.reply, signed.reply) == ("You said: one", "You said: one -- the shop")
+    assert len(suggested.usages or ()) == 2
+
+
+def test_a_pause_that_nobody_can_end_is_named() -> None:
+    """A tool that asks the user for a value, and an approval inside of a workflow, fail their cases in words."""
+
+    class Calling(ScriptedModel):
+        async def ainvoke(self, messages: Any, **options: Any) -> Any:
+            response = await super().ainvoke(messages, **options)
+            function = {"name": options["tools"][0]["function"]["name"], "arguments": '{"to": "Kim"}'}
+            response.content, response.tool_calls = None, [{"id": "1", "type": "function", "function": function}]
+            return response
+
+    @tool(requires_user_input=True, user_input_fields=["to"])  # type: ignore[untyped-decorator]
+    def send(to: str) -> str:
+        return to
+
+    @tool(requires_confirmation=True)  # type: ignore[untyped-decorator]
+    def cancel(to: str) -> str:
+        return to
+
+    asking, waiting = (Agent(name="shop", model=Calling(), tools=[own], telemetry=False) for own in (send, cancel))
+    workflow = Workflow(name="flow", steps=[Step(name="step", agent=waiting)], telemetry=False)
+    failures = [recorded(shop, "one").failure for shop in (asking, workflow)]
+    assert [failure.cause if failure else "" for failure in failures] == [
+        "shop: the run waits for a result from elsewhere, and nobody gives it here",
+        "flow: the workflow waits for a decision, and nobody gives it here",
+    ]
 
 
 def test_a_factory_gives_dependencies() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from kinds import recorded
+from pydantic import BaseModel
 from shop import cancel_order, get_order
 
 from fairtrial.records.case import SessionInput
@@ -14,7 +15,9 @@ from fairtrial.records.trace import Thought, ToolCall, ToolResult
 pytestmark = pytest.mark.agents
 pytest.importorskip("pydantic_ai")
 
-from pydantic_ai import Agent, RunContext, Tool  # noqa: E402
+from pydantic_ai import Agent, RunContext, TextOutput, Tool  # noqa: E402
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart  # noqa: E402
+from pydantic_ai.models.function import AgentInfo, FunctionModel  # noqa: E402
 from pydantic_ai_shop import model  # noqa: E402
 
 TARGET = "pydantic-ai:pydantic_ai_shop:agent"
@@ -43,6 +46,39 @@ def test_structured_output_is_the_reply_as_json() -> None:
     (invocation,) = recorded("pydantic_ai_shop:pricing", "How much?").trace.invocations
     assert invocation.reply == '{"price":10,"currency":"EUR"}'
     assert invocation.steps == ()
+
+
+def test_the_reply_is_the_output_of_the_agent() -> None:
+    """A function or a validator makes it of what the model wrote. A text beside a structured answer is no reply."""
+
+    def say(_: Any, info: AgentInfo) -> ModelResponse:
+        calls = [ToolCallPart(tool.name, {"city": "Bern"}) for tool in info.output_tools]
+        return ModelResponse(parts=[TextPart("It is sunny"), *calls])
+
+    class City(BaseModel):
+        city: str
+
+    def shout(text: str) -> str:
+        return text.upper()
+
+    def split(text: str) -> list[str]:
+        return text.split()
+
+    signing: Agent[None, str] = Agent(FunctionModel(say))
+
+    @signing.output_validator
+    def sign(output: str) -> str:
+        return f"{output} -- the shop"
+
+    assert sign("") == " -- the shop"
+    agents: tuple[Any, ...] = (
+        Agent(FunctionModel(say), output_type=TextOutput(shout)),
+        Agent(FunctionModel(say), output_type=TextOutput(split)),
+        Agent(FunctionModel(say), output_type=City),
+        signing,
+    )
+    replies = [recorded(agent, "one").trace.invocations[0].reply for agent in agents]
+    assert replies == ["IT IS SUNNY", '["It","is","sunny"]', '{"city":"Bern"}', "It is sunny -- the shop"]
 
 
 def test_a_refused_call_has_its_refusal_as_result() -> None:

@@ -122,6 +122,10 @@ def test_strategies_by_name_and_number(raw: Any) -> None:
             f"{AT}/tool_simulation_configs/1/tool_name: names 'get' a second time",
         ),
         (
+            {"tool_simulation_configs": [{"tool_name": "get_*", "mock_strategy_type": 1}]},
+            f"{AT}/tool_simulation_configs/0/tool_name: is the name of one tool, not a glob; got 'get_*'",
+        ),
+        (
             {**tool(mock_strategy_type=1), "simulation_modle": "m"},
             f"{AT}/simulation_modle: is not a known option; did you mean 'simulation_model'?",
         ),

@@ -19,7 +19,7 @@ from fairtrial.agents.framework_workflows import (
 from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, on_stage
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer, observer_here
-from fairtrial.agents.plain import as_text, plain
+from fairtrial.agents.plain import as_text, is_reply, plain
 from fairtrial.agents.routing import describe_object
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import data_url
@@ -93,7 +93,10 @@ class MiddlewareSession(ObservedSession):
         self._requests = [
             request for request in response.user_input_requests if request.type == "function_approval_request"
         ]
-        if self._requests or self._observer.has_reply:
+        latest = self._observer.latest_message
+        last_text = response.messages[-1].text if response.messages else ""
+        is_recorded = self._observer.has_reply and latest is not None and is_reply(latest.text, last_text)
+        if self._requests or is_recorded:
             return ()
         return (Message(str(response.text), self._name),)
 

@@ -14,7 +14,7 @@ from fairtrial.agents.calling import declaration
 from fairtrial.agents.nested_runs import ToolAtWork, current_stage, observe_in_tools, observe_unreached, on_stage
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer
-from fairtrial.agents.plain import as_response, as_text, plain
+from fairtrial.agents.plain import as_response, as_text, is_reply, plain
 from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
@@ -63,6 +63,7 @@ class AgnoSession(ObservedSession):
         self._options = {"session_state": opening.state} | opening.options
         self._session = {"session_id": str(uuid.uuid4())}
         self._history: list[Any] = []
+        self._own_input = getattr(self._agent, "additional_input", None) or ()
         self._latest: Any = None
 
     def _state(self) -> Json:
@@ -78,8 +79,12 @@ class AgnoSession(ObservedSession):
         user = import_extra("agno.models.message", EXTRA).Message(role="user", content=message, **_media(parts))
         self._history.append(user)
         keeps_history = getattr(self._agent, "db", None) is not None
-        media = _media(parts) if keeps_history else {}
-        run_input = message if keeps_history else list(self._history)
+        takes_one = keeps_history or getattr(self._agent, "input_schema", None) is not None
+        if takes_one and not keeps_history:
+            # Agno compares a text with the schema of the input, and refuses a list of messages.
+            self._agent.additional_input = [*self._own_input, *self._history[:-1]]
+        media = _media(parts) if takes_one else {}
+        run_input = message if takes_one else list(self._history)
         return self._end(await self._agent.arun(run_input, **self._session, **self._options, **media))
 
     async def _go_on(self, decisions: Sequence[Approval]) -> Iterable[Item]:
@@ -114,7 +119,9 @@ class AgnoSession(ObservedSession):
         if status == "paused":
             raise AgentError(f"{self._name}: the run waits for a result from elsewhere, and nobody gives it here")
         self._history.append(import_extra("agno.models.message", EXTRA).Message(role="assistant", content=text))
-        return () if self._observer.has_reply else (Message(text, self._name),)
+        latest = self._observer.latest_message
+        is_recorded = self._observer.has_reply and latest is not None and _is_written(run, latest.text)
+        return () if is_recorded else (Message(text, self._name),)
 
 
 class AgnoWorkflowSession(ObservedSession):
@@ -141,10 +148,21 @@ class AgnoWorkflowSession(ObservedSession):
             run = await self._workflow.arun(message, stream=False, **self._options, **_media(parts))
         status = str(getattr(run.status, "value", run.status)).lower()
         text = as_text(run.content) if run.content is not None else ""
+        if status == "paused":
+            raise AgentError(f"{self._name}: the workflow waits for a decision, and nobody gives it here")
         if status != "completed":
             raise self._observer.error or AgentError(f"{self._name}: the workflow is {status}: {text}")
         latest = self._observer.latest_message
         return () if latest is not None and latest.text.strip() == text.strip() else (Message(text, self._name),)
+
+
+def _is_written(run: Any, latest: str) -> bool:
+    """Whether the model wrote the reply of a run last. Agno joins the texts of a run, also those before calls."""
+    if is_reply(latest, run.content):
+        return True
+    answers = [message for message in run.messages or () if message.role == "assistant"]
+    texts = [as_text(answer.content) for answer in answers if answer.content is not None]
+    return isinstance(run.content, str) and texts[-1:] == [latest] and "".join(texts).endswith(run.content)
 
 
 def _executors(step: Any) -> Iterator[Any]:

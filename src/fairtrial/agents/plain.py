@@ -37,6 +37,20 @@ def as_text(value: Any) -> str:
     return str.__str__(value) if isinstance(value, str) else msgspec.json.encode(plain(value, keeps_null=True)).decode()
 
 
+def is_reply(text: str, output: Any) -> bool:
+    """Whether what a model wrote last is the output of its agent. A validator, a hook or middleware may change it.
+
+    A structured output is the JSON that the model wrote, if it wrote JSON.
+    """
+    if isinstance(output, str):
+        return text.strip() == output.strip()
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
 def as_response(value: Any) -> Json:
     """Return the result of a tool as JSON. A text that holds JSON becomes that JSON."""
     answer = plain(value)

@@ -11,7 +11,7 @@ from typing import Any
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, tool_at_work
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, Opening
-from fairtrial.agents.plain import as_text, plain
+from fairtrial.agents.plain import as_text, is_reply, plain
 from fairtrial.agents.routing import describe_tool, route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.token_usage import token_usage
@@ -145,7 +145,7 @@ class PydanticSession(FrameworkSession):
         if self._requests is not None and self._requests.calls:
             names = ", ".join(part.tool_name for part in self._requests.calls)
             raise AgentError(f"the results of {names} come from elsewhere (deferred calls), and nobody gives them here")
-        if self._requests is None and not watch.has_reply:
+        if self._requests is None and not watch.has_replied(run.result.output):
             yield Message(as_text(run.result.output), watch.name)
         yield watch.times.durations
 
@@ -177,7 +177,7 @@ async def _run_in_tool(original: Any, tool: ToolAtWork, agent: Any, *args: Any, 
     finally:
         tool.agents.update(watch.agents)
         tool.items += watch.take_items()
-    if run.result is not None and not watch.has_reply:
+    if run.result is not None and not watch.has_replied(run.result.output):
         tool.items.append(Message(as_text(run.result.output), watch.name))
 
 
@@ -202,6 +202,7 @@ class _Watch:
         self.times = Stopwatch()
         self.details: AgentDetails | None = None
         self.has_reply = False
+        self._written = ""
         self.usages: list[Usage] = []
         self.agents: dict[str, AgentDetails] = {}
         self._works: dict[str, ToolAtWork] = {}
@@ -214,6 +215,10 @@ class _Watch:
         """The capability that reports to this watch."""
         capabilities = import_extra("pydantic_ai.capabilities", EXTRA)
         return capabilities.Hooks(model_request=self.model, tool_execute=self.tool)
+
+    def has_replied(self, output: Any) -> bool:
+        """Whether the latest response of the model is the output of the run."""
+        return self.has_reply and is_reply(self._written, output)
 
     def take_items(self) -> list[Item]:
         """Return the items since the last time, and forget them."""
@@ -289,19 +294,21 @@ class _Watch:
 
     def _steps(self, response: Any) -> list[Item]:
         items: list[Item] = [_usage(response)]
-        self.has_reply = False
+        self.has_reply, self._written = False, ""
         for part in response.parts:
             kind = part.part_kind
             if kind == "thinking":
                 items.append(Thought(part.content, self.name))
             elif kind == "text":
                 self.has_reply = True
+                self._written += part.content
                 # Adjacent texts become one message, as in the library's own `ModelResponse.text`.
                 adjacent = items.pop() if isinstance(items[-1], Message) else None
                 earlier_text = adjacent.text if isinstance(adjacent, Message) else ""
                 items.append(Message(earlier_text + part.content, self.name))
             elif kind in ("tool-call", "builtin-tool-call") and part.tool_name not in self._outputs:
                 self.has_reply = False
+                self._written = ""
                 items.append(ToolCall(part.tool_name, plain(read_arguments(part.args)), part.tool_call_id, self.name))
             elif kind == "builtin-tool-return":
                 items.append(self._result(part))

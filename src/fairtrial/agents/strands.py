@@ -10,7 +10,7 @@ from typing import Any
 from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, on_stage
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer, observer_here
-from fairtrial.agents.plain import as_text, plain
+from fairtrial.agents.plain import as_text, is_reply, plain
 from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
@@ -91,7 +91,9 @@ class StrandsSession(ObservedSession):
             return [Message("\n".join(map(as_text, questions)), self._name)]
         if result.structured_output is not None:
             return [Message(as_text(result.structured_output), self._name)]
-        return [] if self._observer.has_reply else [Message(str(result).strip(), self._name)]
+        latest, reply = self._observer.latest_message, str(result).strip()
+        is_recorded = self._observer.has_reply and latest is not None and is_reply(latest.text, reply)
+        return [] if is_recorded else [Message(reply, self._name)]
 
 
 class StrandsGroupSession(ObservedSession):

@@ -201,6 +201,8 @@ class EnvironmentOptions(EndpointOptions, frozen=True):
         for i, name in enumerate(names):
             if name in names[:i]:
                 yield f"tool_simulation_configs/{i}/tool_name", f"names {name!r} a second time"
+            if set("*?") & set(name):
+                yield f"tool_simulation_configs/{i}/tool_name", f"is the name of one tool, not a glob; got {name!r}"
         if not self.replayed:
             return
         try:
