@@ -40,12 +40,25 @@ async function read(files) {
   return Promise.all(Array.from(files, async (file) => ({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })));
 }
 
-async function open(recorded, expected, match) {
+/** Opens files that are being read. What was said before belongs to other files. */
+async function open(...reading) {
   part("problem").hidden = true;
   part("problem").textContent = "";
+  say("The files are read …");
+  try {
+    show_report(...(await Promise.all(reading)));
+  } catch (error) {
+    fail(`a file cannot be read, or it is a folder: ${error.message}`);
+  }
+}
+
+function show_report(recorded, expected, match) {
   if (!recorded.length) return fail("choose at least one file");
   // A report brings its own policy. Its program runs only if it is the one of this version.
-  if (/\.html?$/i.test(recorded[0].name)) return show(recorded[0].bytes, `${recorded[0].name} as it was written`);
+  if (recorded.some((file) => /\.html?$/i.test(file.name))) {
+    if (recorded.length > 1) return fail("choose a report alone, without other files");
+    return show(recorded[0].bytes, `${recorded[0].name} as it was written`);
+  }
   if (!worker) start();
   say("Python is loading …");
   worker.postMessage({ base, recorded, expected, match });
@@ -53,11 +66,11 @@ async function open(recorded, expected, match) {
 
 part("recorded").form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  await open(await read(part("recorded").files), await read(part("expected").files), part("match").value);
+  await open(read(part("recorded").files), read(part("expected").files), part("match").value);
 });
 part("example").addEventListener("click", async () => {
   const file = async (name) => ({ name, bytes: new Uint8Array(await (await fetch(base + name)).arrayBuffer()) });
-  await open([await file("example.json")], [await file("example.evalset.json")], "order");
+  await open(Promise.all([file("example.json")]), Promise.all([file("example.evalset.json")]), "order");
 });
 addEventListener("dragover", (event) => {
   event.preventDefault();
@@ -67,5 +80,5 @@ addEventListener("dragleave", () => document.querySelector("main").classList.rem
 addEventListener("drop", async (event) => {
   event.preventDefault();
   document.querySelector("main").classList.remove("dropping");
-  await open(await read(event.dataTransfer.files), await read(part("expected").files), part("match").value);
+  await open(read(event.dataTransfer.files), read(part("expected").files), part("match").value);
 });

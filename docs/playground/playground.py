@@ -32,12 +32,16 @@ async def make_report(
 
 
 def _write(files: Iterable[Mapping[str, Any]], folder: str) -> list[str | Path]:
-    """Write files into a folder of the browser's memory, and return their paths."""
-    place = FOLDER / folder
-    place.mkdir(parents=True, exist_ok=True)
+    """Write files into a folder of the browser's memory, and return their paths.
+
+    A second file of the same name, from another folder of the user, gets a folder of its own.
+    """
     paths: list[str | Path] = []
-    for file in files:
-        path = place / (Path(file["name"]).name or "file")
+    for number, file in enumerate(files, 1):
+        path = FOLDER / folder / (Path(file["name"]).name or "file")
+        if path.exists():
+            path = path.parent / str(number) / path.name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(bytes(file["bytes"]))
         paths.append(path)
     return paths

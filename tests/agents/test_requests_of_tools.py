@@ -17,6 +17,7 @@ from fairtrial.records.trace import Invocation, ToolCall, Usage
 from loopback import Action, Loopback, Request, Say, Status
 from wires import Call, Piece, answer
 
+requests: Any = pytest.importorskip("requests")
 http: Any = importlib.import_module("httpx2" if importlib.util.find_spec("httpx2") else "httpx")
 ASK = {"model": "m", "messages": [{"role": "user", "content": "Is it safe?"}]}
 MODELS = {
@@ -26,7 +27,15 @@ MODELS = {
     "v1beta/models/gemini:generateContent": {"contents": []},
     "model/nova/converse": {"messages": []},
 }
-OTHERS = ["v1/models", "chat/completions/7", "surveys/7/answers"]
+SENT = {"to": "+49 30 1234", "messages": [{"content": "Your order is on its way."}]}
+OTHERS = {
+    "v1/models": ASK,
+    "chat/completions/7": ASK,
+    "surveys/7/answers": ASK,
+    "surveys/7/responses": {"answers": [1]},
+    "v1/messages": SENT,
+    "api/chat": SENT,
+}
 
 
 def reply(_: Request) -> Say:
@@ -53,7 +62,7 @@ def test_a_request_to_a_model_is_a_call_of_unknown_tokens(path: str) -> None:
 def test_another_request_is_no_call(path: str) -> None:
     """Most tools ask services that are no models."""
     with Loopback(reply, keeps_open=False) as server, tool_at_work(ToolCall("ask", {}), None, {}) as tool:
-        http.post(f"{server.url}/{path}", json=ASK)
+        http.post(f"{server.url}/{path}", json=OTHERS[path])
         http.get(f"{server.url}/v1/responses")
     assert tool.inner is None
 
@@ -77,6 +86,34 @@ def test_a_request_that_an_agent_reports_counts_once() -> None:
         tool.items.append(Usage(5, 2))
         http.post(f"{server.url}/v1/responses", json=ASK)
     assert usages(tool) == (Usage(5, 2), Usage())
+
+
+@pytest.mark.parametrize("body", [b"{}", iter([b"{}"])])
+def test_a_model_is_named_by_a_path_or_by_a_body_that_may_name_it(body: Any) -> None:
+    """A deployment of Azure is a model. A body that is streamed cannot be read twice."""
+    path = "openai/deployments/m/chat/completions" if isinstance(body, bytes) else "v1/responses"
+    with Loopback(reply, keeps_open=False) as server, tool_at_work(ToolCall("ask", {}), None, {}) as tool:
+        http.post(f"{server.url}/{path}", content=body, headers={"Content-Length": "2"})
+    assert usages(tool) == (Usage(),)
+
+
+class ThroughRequests(http.BaseTransport):  # type: ignore[misc]
+    """Sends by the client of another library, as LiteLLM sends by aiohttp."""
+
+    def handle_request(self, request: Any) -> Any:
+        """Send a request, and return its response."""
+        response = requests.post(str(request.url), request.read(), headers=dict(request.headers), timeout=9)
+        return http.Response(response.status_code, content=response.content)
+
+
+def test_a_client_that_sends_by_another_one_counts_once() -> None:
+    """Both clients are watched, and see the same request."""
+    with Loopback(reply, keeps_open=False) as server, tool_at_work(ToolCall("ask", {}), None, {}) as tool:
+        with http.Client(transport=ThroughRequests()) as client:
+            for _ in range(2):
+                client.post(f"{server.url}/v1/responses", json=ASK)
+        requests.post(f"{server.url}/v1/responses", json=ASK, timeout=9)
+    assert usages(tool) == (Usage(), Usage(), Usage())
 
 
 def test_tools_at_once_keep_their_requests_apart() -> None:

@@ -24,9 +24,10 @@ ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build" / "site" / ".".join(fairtrial.__version__.split(".")[:2])
 SECONDS = 180_000
 """The longest wait in milliseconds. On a busy machine Python takes half a minute to load."""
-DROP = """([name, text]) => {
+DROP = """(files) => {
   const transfer = new DataTransfer();
-  transfer.items.add(new File([text], name));
+  for (const [name, text] of Object.entries(files).flatMap(([name, texts]) => [texts].flat().map((own) => [name, own])))
+    transfer.items.add(new File([text], name));
   document.querySelector("main").dispatchEvent(new DragEvent("drop", {dataTransfer: transfer, bubbles: true}));
 }"""
 HOSTILE = "</script><script>parent.document.title='taken'</script><img src='/stolen' onerror=\"fetch('/stolen')\">"
@@ -87,9 +88,38 @@ def test_the_example_passes(page: Page) -> None:
 
 def test_a_dropped_trace_becomes_a_report(page: Page) -> None:
     """Without an eval set its measures are shown, and nothing is decided."""
-    page.evaluate(DROP, ["trace.json", conversation("배송 상태는?", "금요일에 도착합니다.")])
+    page.evaluate(DROP, {"trace.json": conversation("배송 상태는?", "금요일에 도착합니다.")})
     report = answer(page, "1 case: unscored. Without an eval set there is nothing to compare with.")
     report.get_by_text("tool_call_count_v1").first.wait_for()
+
+
+def test_files_of_one_name_are_all_read(page: Page) -> None:
+    """They come from several folders, for example of several runs."""
+    page.evaluate(DROP, {"trace.json": [conversation("Where?", "Here."), conversation("When?", "Now.")]})
+    report = answer(page, "2 cases: unscored.")
+    for question in ("Where?", "When?"):
+        report.get_by_text(question).first.wait_for(state="attached")
+
+
+def test_drops_are_answered_one_after_the_other(page: Page) -> None:
+    """The second one comes while the files of the first one are read."""
+    page.evaluate(DROP, {f"{number}.json": conversation("Who?", f"{number}") for number in range(40)})
+    page.evaluate(DROP, {f"{number}.json": conversation("Who?", "Me.") for number in range(3)})
+    answer(page, "3 cases: unscored.")
+
+
+def test_a_report_is_opened_alone(page: Page) -> None:
+    """Other files beside it would be left out."""
+    page.evaluate(DROP, {"report.html": "<p>Harmless", "trace.json": conversation("Who?", "Me.")})
+    page.locator("#problem", has_text="choose a report alone").wait_for()
+
+
+def test_a_file_that_cannot_be_read_is_told(page: Page) -> None:
+    """A browser gives a dropped folder as a file without content. The report of other files is hidden."""
+    page.evaluate("() => { File.prototype.arrayBuffer = () => Promise.reject(new Error('it could not be found')) }")
+    page.evaluate(DROP, {"folder": ""})
+    page.locator("#problem", has_text="it could not be found").wait_for()
+    page.evaluate("() => { delete File.prototype.arrayBuffer }")
 
 
 def test_a_wrong_reply_fails_with_its_reason(page: Page, tmp_path: Path) -> None:
@@ -100,7 +130,7 @@ def test_a_wrong_reply_fails_with_its_reason(page: Page, tmp_path: Path) -> None
     page.set_input_files("#expected", [tmp_path / "cases.csv"])
     page.select_option("#match", "order")
     page.evaluate(
-        DROP, ["trace.json", conversation(case["question"], "I am sorry, but I cannot help with it. Ask others.")]
+        DROP, {"trace.json": conversation(case["question"], "I am sorry, but I cannot help with it. Ask others.")}
     )
     report = answer(page, "1 case: failed.")
     report.get_by_text("response_match_score").first.wait_for()
@@ -124,7 +154,7 @@ def test_texts_of_a_file_stay_texts(page: Page, tmp_path: Path, requests: list[s
 
 def test_a_page_that_pretends_to_be_a_report_runs_no_script(page: Page, requests: list[str]) -> None:
     """Only the program of this version may run, and the frame cannot reach the page."""
-    page.evaluate(DROP, ["report.html", f"<!DOCTYPE html><p>Harmless{HOSTILE}"])
+    page.evaluate(DROP, {"report.html": f"<!DOCTYPE html><p>Harmless{HOSTILE}"})
     answer(page, "report.html as it was written").get_by_text("Harmless").wait_for()
     assert page.title() == "Playground – fairtrial"
     assert [own for own in requests if "stolen" in own] == []
@@ -134,7 +164,7 @@ def test_a_report_of_this_version_is_shown_as_it_is(page: Page, tmp_path: Path) 
     """Its program runs in the frame, so that a case opens."""
     file = tmp_path / "report.html"
     fairtrial.evaluate([fairtrial.Case("Where?", expected="Here")], lambda _: "Here").save(html=file)
-    page.evaluate(DROP, [file.name, file.read_text(encoding="utf-8")])
+    page.evaluate(DROP, {file.name: file.read_text(encoding="utf-8")})
     answer(page, "report.html as it was written").get_by_role("button", name="Help").wait_for()
 
 

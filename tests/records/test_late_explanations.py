@@ -112,6 +112,14 @@ def test_a_broken_explanation_says_so_and_the_value_stays() -> None:
     assert late == Score(0.25, reason, key=WHOLE.key)
 
 
+def test_threads_that_read_it_at_once_get_one_explanation() -> None:
+    """A thread that found no explanation asks for it after another one has made it."""
+    late: Any = make_late()
+    assert late.reason == WHOLE.reason
+    assert late.__getattr__("explained") == WHOLE
+    assert late == WHOLE
+
+
 @pytest.mark.parametrize("match_type", ["EXACT", "IN_ORDER", "ANY_ORDER"])
 @pytest.mark.parametrize("actual", [[B, A], [A, B, B], [A], [A, call("B", x=[{"y": True}])]])
 def test_trajectories_are_aligned_when_they_are_read(

@@ -243,7 +243,7 @@ def make_request(number: int, path: str, headers: dict[str, str], body: dict[str
         texts = [*_texts(body.get("instructions") or ()), *_texts(body.get("messages") or body.get("input"))]
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
         schema = schema or (body.get("text") or {}).get("format", {}).get("schema")
-        model = body["model"]
+        model = body.get("model", "")
     return Request(number, path, model, "\n".join(texts), schema, body, headers)
 
 

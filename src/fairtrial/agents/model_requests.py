@@ -9,9 +9,11 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 _CLIENTS = (
     ("httpx", "Client", "send", False),
@@ -24,20 +26,24 @@ _CLIENTS = (
 )
 """Classes of clients by module, with the method that every request passes, and whether it is async."""
 _MODEL = re.compile(
-    r"(/completions|/responses|/v1/messages|/converse(-stream)?|/model/[^/]+/invoke[\w-]*|/api/(chat|generate)"
+    r"/(completions|responses|v1/messages|api/(chat|generate))$"
+    r"|(?P<named>/deployments/[^/]+/.*completions|/converse(-stream)?|/model/[^/]+/invoke[\w-]*"
     r"|:(generate|streamGenerate)Content)$"
 )
-"""The paths of the protocols of OpenAI, Anthropic, Amazon, Ollama and Google."""
+"""The paths of the protocols of OpenAI, Anthropic, Ollama, Amazon and Google.
 
-
+Other services have such paths, too. A path that has not `named` the model needs a body that does.
+"""
 _WATCHED = "_fairtrial_watched"
+_INNER: ContextVar[list[str] | None] = ContextVar("_INNER", default=None)
+"""The paths of the requests to models that the client sends by other clients, while it sends one."""
 
 
 def watch_requests(note: Callable[[], None]) -> None:
     """Call `note` after each request to a model that is answered, in the context of the request.
 
     Watches the clients of the libraries that are loaded, each once. Our own clients, which ask the models of simulated
-    environments, do not count.
+    environments, do not count. A client that sends by another one, as LiteLLM does by aiohttp, counts once.
     """
     for module, owner, method, is_async in _CLIENTS:
         kind = getattr(sys.modules.get(module), owner, None)
@@ -51,9 +57,9 @@ def watch_requests(note: Callable[[], None]) -> None:
 def _watch(original: Any, note: Callable[[], None]) -> Any:
     @functools.wraps(original)
     def send(client: Any, *args: Any, **options: Any) -> Any:
-        response = original(client, *args, **options)
-        if not _is_own(client) and _is_answer_of_model(response):
-            note()
+        with _sending() as inner:
+            response = original(client, *args, **options)
+        _count(response, options, inner, None if _is_own(client) else note)
         return response
 
     return send
@@ -62,9 +68,9 @@ def _watch(original: Any, note: Callable[[], None]) -> Any:
 def _watch_async(original: Any, note: Callable[[], None]) -> Any:
     @functools.wraps(original)
     async def send(client: Any, *args: Any, **options: Any) -> Any:
-        response = await original(client, *args, **options)
-        if not _is_own(client) and _is_answer_of_model(response):
-            note()
+        with _sending() as inner:
+            response = await original(client, *args, **options)
+        _count(response, options, inner, None if _is_own(client) else note)
         return response
 
     return send
@@ -74,11 +80,46 @@ def _is_own(client: Any) -> bool:
     return type(getattr(client, "_transport", None)).__module__.startswith("fairtrial.")
 
 
-def _is_answer_of_model(response: Any) -> bool:
+@contextmanager
+def _sending() -> Iterator[list[str]]:
+    """Yield a list that gets the paths of the requests to models in the block."""
+    outer, inner = _INNER.get(), list[str]()
+    _INNER.set(inner)
+    try:
+        yield inner
+    finally:
+        _INNER.set(outer)
+
+
+def _count(response: Any, options: Mapping[str, Any], inner: list[str], note: Callable[[], None] | None) -> None:
+    path, outer = _path_of_model(response, options), _INNER.get()
+    if path and outer is not None:
+        outer.append(path)
+    if path and path not in inner and note is not None:
+        note()
+
+
+def _path_of_model(response: Any, options: Mapping[str, Any]) -> str:
+    """Return the path of a request to a model that was answered, or an empty text for any other request."""
     try:
         request = getattr(response, "request", response)
         status = getattr(response, "status_code", None) or getattr(response, "status", None)
-        path = urlsplit(str(request.url)).path
+        path = unquote(urlsplit(str(request.url)).path)
     except (AttributeError, RuntimeError, ValueError):  # a response that a test made has no request
-        return False
-    return status == 200 and getattr(request, "method", "POST") == "POST" and _MODEL.search(path) is not None
+        return ""
+    match = _MODEL.search(path)
+    if match is None or status != 200 or getattr(request, "method", "POST") != "POST":
+        return ""
+    return path if match["named"] or _may_name_model(request, options) else ""
+
+
+def _may_name_model(request: Any, options: Mapping[str, Any]) -> bool:
+    """Return whether the body of a request names a model, or cannot be read a second time."""
+    try:
+        bodies = (options.get("json"), options.get("data"), getattr(request, "content", getattr(request, "body", None)))
+    except RuntimeError:  # httpx streams it
+        return True
+    body = next((body for body in bodies if isinstance(body, Mapping | str | bytes)), None)
+    if body is None:
+        return True
+    return (b'"model"' if isinstance(body, bytes) else '"model"' if isinstance(body, str) else "model") in body

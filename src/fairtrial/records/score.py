@@ -185,8 +185,11 @@ class _LateScore:
     def __getattr__(self, name: str) -> Any:
         """Return a field or a method of the explained score. Python asks for those that are not set yet."""
         if name == "explained":
+            explain = self._explain
+            if explain is None:  # another thread has explained it since Python looked for the field
+                return self.explained
             try:
-                explained = self._explain()
+                explained = explain()
             except Exception as error:  # noqa: BLE001  (the value is known, and a report must not fail for its reason)
                 reason = f"the difference cannot be shown: {type(error).__name__}: {error}"
                 explained = Score(self.value, reason, key=self.key)

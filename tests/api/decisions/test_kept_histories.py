@@ -30,14 +30,14 @@ def store_run(url: str, rng: random.Random, *, broken: int = 0, threshold: float
     return graded_run(values, store=url, criteria=[graded(threshold)]).info.id
 
 
-def ask_agent(url: str, broken: int = 0) -> None:
+def ask_agent(url: str, broken: int = 0, attempts: int = 1) -> None:
     """Store a run of an agent that answers wrongly in the first cases."""
     answers = {f"Question {place}?": "Rome" if place < broken else "Paris" for place in range(20)}
 
     def reply(message: str) -> str:
         return answers[message]
 
-    evaluate([(question, "Paris") for question in answers], reply, {"exact_match": 1.0}, store=url)
+    evaluate([(question, "Paris") for question in answers], reply, {"exact_match": 1.0}, attempts=attempts, store=url)
 
 
 def forget(url: str) -> None:
@@ -137,15 +137,28 @@ def test_a_run_that_ends_is_followed_before_the_first_look(url: str) -> None:
     assert [place for place, row in enumerate(first.rows) if row.step] == [6]
 
 
+@pytest.mark.parametrize("attempts", [1, 2])
 def test_a_run_that_would_read_too_much_at_its_end_leaves_it_to_the_first_look(
-    url: str, monkeypatch: pytest.MonkeyPatch
+    url: str, attempts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two runs of 20 cases may be read."""
-    monkeypatch.setattr("fairtrial.api.decisions.history._MOST_AT_END", 40)
+    """Two runs of 20 cases may be read, with all attempts at them."""
+    monkeypatch.setattr("fairtrial.api.decisions.history._MOST_AT_END", 40 * attempts)
     for _ in range(2):
-        ask_agent(url)
+        ask_agent(url, attempts=attempts)
     forget(url)
-    ask_agent(url)
+    ask_agent(url, attempts=attempts)
     with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database:
         assert database.execute("SELECT count(*) FROM fairtrial_histories").fetchone() == (0,)
     assert len(history(store=url).rows) == 3
+
+
+def test_a_run_ends_even_if_its_series_cannot_be_followed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of an earlier run may be broken. The first look says so."""
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("a broken folder")
+
+    with monkeypatch.context() as patching:
+        patching.setattr("fairtrial.api.decisions.history.find_series", fail)
+        ask_agent(url)
+    assert len(history(store=url).rows) == 1

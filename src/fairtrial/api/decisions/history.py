@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextlib import closing, suppress
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -16,7 +17,7 @@ from fairtrial.analysis.measured_run import CASES
 from fairtrial.analysis.run_series import RunFollower
 from fairtrial.api.run_parts.case_series import LAST, SERIES, find_series
 from fairtrial.api.stores import measure_series, measure_stored, open_store
-from fairtrial.errors import FairtrialError, UsageError, spell
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.run import RunInfo
 from fairtrial.records.run_history import RunHistory
@@ -99,16 +100,16 @@ def keep_history(store: str, run: str) -> None:
     """Follow the series of a run that has just ended, so that the first look at its history reads what is kept.
 
     Nothing is followed if more than 32,768 attempts would have to be read: the first look does that, and says what
-    stands against it.
+    stands against it. Whatever fails here, the run has ended.
     """
-    with suppress(FairtrialError), closing(open_store(store, create=False)) as run_store:
+    with suppress(Exception), closing(open_store(store, create=False)) as run_store:
         common, members = find_series(run_store, run, SERIES, "time")
-        cases = max(1, run_store.count_cases(members[-1].id))
+        cases, attempts = run_store.count_cases(members[-1].id), run_store.count_results(members[-1].id)
         question = _Question(sorted(common.items()), CASES, "time", RUNS_BETWEEN_FALSE_STEPS)
         for first in {_find_first(len(members), last, cases) for last in (LAST, _LONG)}:
             window = members[first:]
             kept = _find_kept(run_store, window, question)
-            if (len(window) - kept.start) * cases <= _MOST_AT_END:
+            if (len(window) - kept.start) * attempts <= _MOST_AT_END:
                 _follow(run_store, window, question, kept)
 
 
@@ -142,7 +143,7 @@ def _follow(store: Store, window: Sequence[RunInfo], question: _Question, kept: 
     lines = CaseLines()
     if series is not None:
         lines = series.resume(follower, next(measure_series(store, [window[start - 1]], measure)))
-    for run in measure_series(store, window[start:], measure):
+    for run in chain(measure_series(store, window[start:-1], measure), [newest]):
         lines.add(run)
         follower.add(run)
     followed = keep_series(kept.members, newest, measure, follower, lines)

@@ -360,8 +360,10 @@ def _ordinal(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
 
 def _plain_number(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
     if len(match["number"]) > _MOST_DIGITS:
-        # As a number, it would lose its last digits.
-        return ("code", (Reading("code", match["number"]),))
+        digits = _NOT_DIGITS.sub("", match["number"])
+        if digits.isdecimal() and len(digits) > _MOST_DIGITS:
+            # As a number, it would lose its last digits.
+            return ("code", (Reading("code", f"-{digits}" if _MINUS.match(match["number"]) else digits),))
     number = _measure(match["number"])
     readings = [number]
     if whole := _find_whole_part(match):
