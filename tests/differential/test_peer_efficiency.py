@@ -34,10 +34,21 @@ def recorded(draw: st.DrawFn) -> both.Json:
 @pytest.mark.parametrize("name", ["tool_call_count_v1", "inference_call_count_v1", "token_usage_v1"])
 @given(turns=st.lists(recorded(), min_size=1, max_size=4))
 def test_counts_of_random_recordings_are_theirs(name: str, turns: list[both.Json]) -> None:
-    """The same count for each invocation and for the case."""
+    """The same count for each invocation and for the case, but for tokens that a model call does not tell.
+
+    Their sum is then too low, and ours is unknown.
+    """
     ours, theirs = both.our_score(name, turns, turns), both.their_score(name, turns, turns)
-    assert both.parts(ours) == both.their_parts(theirs)
-    assert ours.value == theirs.overall_score
+    unknown = [name == "token_usage_v1" and lacks_tokens(turn) for turn in turns]
+    sums = [None if left_out else count for left_out, count in zip(unknown, both.their_parts(theirs), strict=True)]
+    assert both.parts(ours) == sums
+    assert any(unknown) or ours.value == theirs.overall_score
+
+
+def lacks_tokens(turn: both.Json) -> bool:
+    """Whether an invocation has a model call that tells no tokens."""
+    events = turn["intermediate_data"]["invocation_events"]
+    return any("model_version" in event and "usage_metadata" not in event for event in events)
 
 
 @given(st.lists(recorded(), min_size=1, max_size=4))
