@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Literal, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard, runtime_checkable
 
-from fairtrial.errors import SimulatedToolError
 from fairtrial.records.case import EvalCase
-from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
-from fairtrial.records.reply import Prompt, Reply
 from fairtrial.records.trace import About, Durations, Event, Invocation, Part, Step, ToolCall, ToolResult, Trace, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.errors import SimulatedToolError
+    from fairtrial.records.model_usage import ModelUsage
+    from fairtrial.records.reply import Prompt, Reply
 
 Item = Step | Usage | Event | Durations
 """An item of a session: a step, the tokens of a model call, a group of the next steps, or time in models and tools."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -15,11 +15,8 @@ from fairtrial.judge.ballot_costs import judge_stats
 from fairtrial.metrics.custom.metric_functions import decision_threshold
 from fairtrial.metrics.fault import find_invalidations
 from fairtrial.metrics.tool_outages import needs_result, tool_outages
-from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import ChecksTools, gives_notes
-from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
-from fairtrial.records.case import EvalCase
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.result import CaseResult, Criterion, InvocationInjection, Outcome, Verdict
 from fairtrial.records.score import FaultSide, Score
@@ -27,6 +24,11 @@ from fairtrial.records.trace import Invocation, ToolResult, Trace
 from fairtrial.system.concurrency import concurrently, ends_the_run
 from fairtrial.system.event_loop import blocking
 from fairtrial.text.display import describe_error, shorten
+
+if TYPE_CHECKING:
+    from fairtrial.planned_case import Pair, PlannedCase
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.case import EvalCase
 
 EarlierResults = Mapping[tuple[int, int], CaseResult]
 """Results of an interrupted run that goes on now, by position and attempt."""

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -14,10 +14,12 @@ from fairtrial.agents.routing import route_call
 from fairtrial.errors import AgentError
 from fairtrial.llm.model import CallError
 from fairtrial.protocols import Environment, Item, Real
-from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 from fairtrial.records.trace import About, Injection, Message, Part, ToolCall, ToolResult, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
 
 ModelLine = str | Reply | Exception
 """One reply of a scripted model. An exception is raised."""

@@ -7,15 +7,17 @@ import functools
 import importlib
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fairtrial.agents.function import FunctionAgent
 from fairtrial.agents.invokables import make_function
 from fairtrial.agents.signatures import opens_sessions
 from fairtrial.errors import ConfigError, UsageError, nearest, spell
-from fairtrial.protocols import Agent
 from fairtrial.system.importing import check_versions, import_object
 from fairtrial.system.parsing import parse_source
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Agent
 
 
 class _Kind(NamedTuple):

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -17,10 +17,12 @@ from fairtrial.agents.endpoints.urls import split_parts
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.user_parts import read_content
 from fairtrial.errors import AgentError, UsageError
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Message, Part, Step, Thought, ToolCall, ToolResult
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.case import EvalCase
 
 EXTRA = "agents-a2a"
 _CARD_SECONDS = 10.0

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.adk_events import (
     CONFIRMATION,
@@ -21,11 +21,13 @@ from fairtrial.agents.observers.adk_plugin import EXTRA, Watch, make_plugin
 from fairtrial.agents.plain import plain
 from fairtrial.agents.user_parts import read_content
 from fairtrial.errors import AgentError, UsageError, nearest
-from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
-from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Approval, Part, ToolCall
 from fairtrial.system.importing import import_extra, import_failure, import_object
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.record import Json
 
 _USER = "test_user_id"
 _TOOLS_AT_ONCE = 64

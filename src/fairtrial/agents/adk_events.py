@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -11,8 +11,10 @@ from fairtrial.agents.plain import plain
 from fairtrial.config.spelling import snake
 from fairtrial.formats.adk import content
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.protocols import Item
 from fairtrial.records.trace import Message, Step, Thought, ToolCall
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
 
 CONFIRMATION = "adk_request_confirmation"
 _KEYS = (

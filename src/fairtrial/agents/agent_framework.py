@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.calling import declaration
 from fairtrial.agents.factories import AgentSource, one_conversation
@@ -25,10 +25,12 @@ from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import data_url
 from fairtrial.errors import UsageError
 from fairtrial.formats.messages import read_arguments, read_response
-from fairtrial.protocols import Item
-from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Approval, Message, Part, Thought, ToolCall
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
+    from fairtrial.records.record import Json
 
 EXTRA = "agents-agent-framework"
 Next = Callable[[], Awaitable[None]]

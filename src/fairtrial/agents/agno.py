@@ -8,7 +8,7 @@ import functools
 import inspect
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.calling import declaration
 from fairtrial.agents.nested_runs import ToolAtWork, current_stage, observe_in_tools, observe_unreached, on_stage
@@ -20,10 +20,12 @@ from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import read_arguments
-from fairtrial.protocols import Item
-from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Approval, Message, Part, Thought, ToolCall, Usage
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
+    from fairtrial.records.record import Json
 
 EXTRA = "agents-agno"
 _OBSERVED = "_fairtrial_observed"

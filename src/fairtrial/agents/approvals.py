@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.protocols import Item
-from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Approval, Message, ToolCall, ToolResult
 from fairtrial.text.display import compact
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
 
 _AGREEMENT = re.compile(
     r"(?i)\W*(yes|y|yeah|yep|ok|okay|sure|true|approved?|confirm(ed)?|accept(ed)?|allow|go ahead|please do|do it"

@@ -9,15 +9,17 @@ import queue
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import route_call
 from fairtrial.errors import AgentError
-from fairtrial.protocols import Environment
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Step, ToolCall, ToolResult
 from fairtrial.text.display import describe_error
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment
+    from fairtrial.records.record import Json
 
 Report = Callable[[Step], None]
 Tool = Callable[..., Any]

@@ -8,7 +8,7 @@ import inspect
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.claude_options import (
     list_servers,
@@ -19,7 +19,6 @@ from fairtrial.agents.claude_options import (
     sub_agent,
     working_folder,
 )
-from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.mcp_calls import McpCall, ObservedServer, Result, ServerError, list_tools, make_declaration
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observers.claude_messages import Listener, answers_to, read_question
@@ -27,10 +26,13 @@ from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import Answer, describe_tool
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.chats.anthropic_messages import response
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Approval, Message, Part, ToolCall
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.agents.factories import AgentSource
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.record import Json
 
 EXTRA = "agents-claude"
 _ASKS_USER = "AskUserQuestion"

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from fairtrial.agents.crewai_flow import FlowSession
 from fairtrial.agents.function import result_in_thread
@@ -22,9 +22,11 @@ from fairtrial.agents.observers.crewai_observer import (
     text_of_output,
 )
 from fairtrial.errors import UsageError
-from fairtrial.protocols import Item
 from fairtrial.records.trace import AgentDetails, Message, Part
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
 
 _QUIET = {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false", "CREWAI_DISABLE_VERSION_CHECK": "true"}
 _MESSAGE = "message"

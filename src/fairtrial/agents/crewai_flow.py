@@ -7,17 +7,19 @@ import contextvars
 import functools
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.observed_framework import ObservedSession, Opening
 from fairtrial.agents.observers.crewai_observer import EXTRA, CrewObserver, collect_inputs, read_system, text_of_output
 from fairtrial.agents.plain import as_text
 from fairtrial.errors import AgentError, UsageError
-from fairtrial.protocols import Item
-from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Message, Part, Usage
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
+    from fairtrial.records.record import Json
 
 _MESSAGE = "message"
 _observe: contextvars.ContextVar[Callable[[Any], None] | None] = contextvars.ContextVar("observe", default=None)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.records.record import Json
-from fairtrial.records.trace import AgentDetails
 from fairtrial.text.display import compact
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import AgentDetails
 
 
 def add_declarations(agent: AgentDetails, tools: Iterable[dict[str, Json]]) -> AgentDetails:

@@ -6,10 +6,12 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import UsageError, nearest
-from fairtrial.records.case import EvalCase
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,13 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.agents.calling import Calls, Report, wants_calls
 from fairtrial.agents.signatures import check_parameters, wants_text
 from fairtrial.errors import AgentError
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Json
 from fairtrial.records.trace import (
     About,
     Durations,
@@ -35,6 +32,11 @@ from fairtrial.records.trace import (
     split_reply,
 )
 from fairtrial.text.display import describe_error
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
 
 _ITEMS = (Message, Thought, ToolCall, ToolResult, Usage, Durations, About)
 _END = object()

@@ -7,7 +7,7 @@ import functools
 import inspect
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -15,15 +15,17 @@ from msgspec.structs import replace
 from fairtrial.agents.adk_events import items_of_event
 from fairtrial.agents.calling import declaration
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
-from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.user_parts import read_content
 from fairtrial.errors import AgentError
-from fairtrial.protocols import Item
-from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Event, Part, ToolCall
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.agents.observer import Observer
+    from fairtrial.protocols import Item
+    from fairtrial.records.record import Json
 
 EXTRA = "agents-google-genai"
 

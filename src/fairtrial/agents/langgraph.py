@@ -6,10 +6,9 @@ import inspect
 import uuid
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.declarations import add_declarations
-from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.graphs.described_models import describe_requests
 from fairtrial.agents.graphs.graph_fields import TEXT, find_input, find_reply, last_changed
 from fairtrial.agents.graphs.graph_functions import INTERRUPT, is_workflow, workflow_input, workflow_states
@@ -22,10 +21,13 @@ from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import langchain_content
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import read_response
-from fairtrial.protocols import Item
-from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, ToolCall
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.agents.factories import AgentSource
+    from fairtrial.protocols import Item
+    from fairtrial.records.record import Json
 
 EXTRA = "agents-langgraph"
 _NO_TOOLS = "the graph has no ToolNode, and other nodes call tools themselves"

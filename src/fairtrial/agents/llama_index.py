@@ -6,7 +6,7 @@ import copy
 import inspect
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observers.llama_index_observer import (
@@ -17,10 +17,12 @@ from fairtrial.agents.observers.llama_index_observer import (
 )
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import detect_kind, file_name, read_content
-from fairtrial.protocols import Item
-from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Message, Part
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
+    from fairtrial.records.record import Json
 
 EXTRA = "agents-llama-index"
 

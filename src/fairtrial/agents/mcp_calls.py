@@ -6,12 +6,14 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import Answer
-from fairtrial.records.record import Json
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 Result = dict[str, Any]
 """The result of a call: `content`, `isError` and more."""

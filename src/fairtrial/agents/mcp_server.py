@@ -10,7 +10,7 @@ import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 from msgspec.structs import replace
@@ -24,11 +24,13 @@ from fairtrial.agents.routing import describe_tool, route_call
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import read_arguments
 from fairtrial.protocols import AddsTools, Environment, Item
-from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Message, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
 from fairtrial.text.display import describe_error, shorten
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
 
 EXTRA = "agents-mcp"
 _SECONDS = 30.0

@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairtrial.agents.model_requests import watch_requests
 from fairtrial.agents.plain import as_text
 from fairtrial.agents.routing import refusal
-from fairtrial.protocols import Environment, Item
 from fairtrial.records.trace import (
     AgentDetails,
     Invocation,
@@ -26,6 +25,9 @@ from fairtrial.records.trace import (
     Usage,
     split_reply,
 )
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
 
 _OBSERVED = "_fairtrial_original"
 _CURRENT: ContextVar[ToolAtWork | None] = ContextVar("_CURRENT", default=None)

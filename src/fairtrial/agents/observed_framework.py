@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.factories import AgentSource, factory_source, one_conversation
@@ -15,11 +15,13 @@ from fairtrial.agents.nested_runs import collect_requests
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import plain
 from fairtrial.errors import UsageError
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Approval, Part, ToolCall, Usage
 from fairtrial.system.importing import import_extra, import_object
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
 
 
 class Opening(NamedTuple):

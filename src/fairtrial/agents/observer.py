@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -15,10 +15,12 @@ from fairtrial.agents.nested_runs import ToolAtWork, current_stage, current_tool
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import Answer, route_call
 from fairtrial.agents.stopwatch import Stopwatch
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult, Trace, Usage
 from fairtrial.text.display import describe_error
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.record import Json
 
 
 class Observer:

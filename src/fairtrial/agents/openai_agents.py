@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.nested_runs import (
     ToolAtWork,
@@ -18,7 +18,6 @@ from fairtrial.agents.observers.openai_observer import Routing, Watch, make_hook
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import responses_content
 from fairtrial.formats.messages import read_arguments
-from fairtrial.protocols import Item
 from fairtrial.records.trace import (
     About,
     AgentDetails,
@@ -29,6 +28,9 @@ from fairtrial.records.trace import (
     Usage,
 )
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
 
 
 class OpenAIAgent(ObservedFramework):

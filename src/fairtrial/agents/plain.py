@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fairtrial.formats.messages import read_response
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _DEEPEST = 100
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, tool_at_work
@@ -19,9 +19,11 @@ from fairtrial.agents.user_parts import detect_kind, read_content
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.llm.token_counts import parse_count
-from fairtrial.protocols import Environment, Item
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
 
 EXTRA = "agents-pydantic-ai"
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.agents.plain import plain
 from fairtrial.agents.tracing.span_collection import collect_spans, hide_spans
 from fairtrial.errors import SimulatedToolError
 from fairtrial.protocols import DescribesTools, EndsConversation, Environment
-from fairtrial.records.record import Json
-from fairtrial.records.trace import ToolCall
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import ToolCall
 
 _ENVELOPES = ("function", "toolSpec")
 _GROUPS = ("functionDeclarations", "function_declarations")

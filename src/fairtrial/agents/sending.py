@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from fairtrial.protocols import Closable, Item, PartsSession, Session
-from fairtrial.records.trace import Part
+
+if TYPE_CHECKING:
+    from fairtrial.records.trace import Part
 
 
 async def send_message(session: Session, text: str, parts: Sequence[Part] = ()) -> AsyncGenerator[Item, None]:

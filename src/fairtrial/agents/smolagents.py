@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.nested_runs import observe_unreached
@@ -19,10 +19,12 @@ from fairtrial.agents.routing import describe_declaration, describe_in_prompt, d
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
 from fairtrial.formats.messages import read_arguments, read_response
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Message, Part, Thought, ToolCall, Usage
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.record import Json
 
 EXTRA = "agents-smolagents"
 _ANSWER = "final_answer"

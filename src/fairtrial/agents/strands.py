@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, on_stage
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
@@ -16,10 +16,12 @@ from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import read_response
-from fairtrial.protocols import Item
-from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Message, Part, Thought, ToolCall
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
+    from fairtrial.records.record import Json
 
 EXTRA = "agents-strands"
 _OUTPUT_TOOL = "StructuredOutputTool"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.records.trace import Part
+if TYPE_CHECKING:
+    from fairtrial.records.trace import Part
 
 _URL_SAFE = str.maketrans("-_", "+/")
 

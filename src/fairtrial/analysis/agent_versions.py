@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fairtrial.records.run import AgentVersion, RunInfo
-from fairtrial.records.trace import AgentDetails, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.trace import AgentDetails, Trace
 
 _DIGITS = 16
 _JSON = msgspec.json.Encoder(order="deterministic")

@@ -6,22 +6,24 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from msgspec.structs import replace
 
 from fairtrial.analysis.cascade_note import describe_cascade
-from fairtrial.analysis.criterion_tally import CriterionNumbers
 from fairtrial.analysis.weight_classes import Tallies, WeightClasses, add_outcomes, merge_tallies
 from fairtrial.errors import spell
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.attempt_rule import AttemptRule, AttemptRules, CaseEvidence, make_evidence
-from fairtrial.records.ballot import Ballot
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.score import FaultSide
 from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage, Summary
 from fairtrial.stats.pass_k import pass_k_table
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.criterion_tally import CriterionNumbers
+    from fairtrial.records.ballot import Ballot
 
 _ALWAYS_COMPUTED = frozenset(entry.name for entry in CATALOG.values() if entry.always_computed)
 _UNAPPLIED = (

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.records.attack import ATTACKED, HARMLESS, REPORTED, SUCCESS
-from fairtrial.records.attempt_row import AttemptRow, OutcomeRow
 from fairtrial.records.result import Verdict
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt_row import AttemptRow, OutcomeRow
 
 
 class AttackTerms(NamedTuple):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fairtrial.analysis.judged_claims import corrected_difference, corrected_share
-from fairtrial.analysis.measured_run import Measure, MeasuredRun
-from fairtrial.analysis.paired_runs import PairedRuns
-from fairtrial.records.gate import Claim, Needed
-from fairtrial.records.run_comparison import About
 from fairtrial.stats.difference import Difference
 from fairtrial.stats.student import student_cdf
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.measured_run import Measure, MeasuredRun
+    from fairtrial.analysis.paired_runs import PairedRuns
+    from fairtrial.records.gate import Claim, Needed
+    from fairtrial.records.run_comparison import About
 
 Filling = Literal["left out", "worst", "best"]
 """The value of missing attempts: none, the worst for the run that is decided about, or the best."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.analysis.criterion_tally import mean_estimate, rate_estimate
-from fairtrial.analysis.measured_run import Measure, MeasuredRun
-from fairtrial.records.summary import CriterionSummary, Estimate, Summary
 from fairtrial.stats.clusters import cluster_values
 from fairtrial.stats.moments import Moments
 from fairtrial.stats.pass_k import NO_INTERVALS, without_intervals
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.measured_run import Measure, MeasuredRun
+    from fairtrial.records.summary import CriterionSummary, Estimate, Summary
 
 
 def with_clustered_intervals(summary: Summary, run: MeasuredRun, valid: MeasuredRun) -> Summary:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.analysis.judged_claims import why_judges_forbid
 from fairtrial.analysis.measured_run import CASE_RATE, Measure, MeasuredRun
 from fairtrial.analysis.paired_runs import PairedRuns, shorten_names
-from fairtrial.records.gate import Claim
-from fairtrial.records.record import Json
 from fairtrial.text.display import compact, count, shorten
+
+if TYPE_CHECKING:
+    from fairtrial.records.gate import Claim
+    from fairtrial.records.record import Json
 
 WEIGHTED_BY_PEOPLE = "the numbers that people would give do not weigh conversations by their sampling probabilities"
 _MOST = 3

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from functools import partial
 from itertools import starmap
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -46,12 +46,14 @@ from fairtrial.records.run_comparison import (
     RowVerdict,
     SetupDifference,
 )
-from fairtrial.stats.difference import Difference
 from fairtrial.stats.interval import LEVEL
 from fairtrial.stats.pass_k import NO_INTERVALS, pass_k_table, without_intervals
 from fairtrial.stats.several import holm, mcnemar
 from fairtrial.stats.weighted import weighted_mean
 from fairtrial.version import __version__
+
+if TYPE_CHECKING:
+    from fairtrial.stats.difference import Difference
 
 _SIGNIFICANT = 0.05
 _WEIGHTED_NOTE = (

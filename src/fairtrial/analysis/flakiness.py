@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.measured_run import CASES, MeasuredRun, describe_run
 from fairtrial.records.average import mean
 from fairtrial.records.flaky_case import Cause, Flakiness, FlakyCase
 from fairtrial.stats.agreement import NORMAL
-from fairtrial.stats.fixed_cases import CaseSample
 from fairtrial.stats.interval import LEVEL, wilson
 from fairtrial.stats.variance import variance_split
 from fairtrial.version import __version__
+
+if TYPE_CHECKING:
+    from fairtrial.stats.fixed_cases import CaseSample
 
 Causes = Callable[[Collection[int]], Mapping[int, Cause]]
 """Returns the causes of flaky cases by their positions. Cases whose traces are not stored are left out."""

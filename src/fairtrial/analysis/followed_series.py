@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.case_lines import CaseLines, CaseMarks
-from fairtrial.analysis.measured_run import MeasuredRun
 from fairtrial.analysis.run_series import RunFollower, Segment, Values
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.record import Record
 from fairtrial.records.run_history import HistoryRow, HistoryStep
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.measured_run import MeasuredRun
 
 PlacedValue = tuple[int, float, int]
 """The number of a case, the sum of the values of its attempts, and the number of attempts."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.claim_limits import ClaimLimits, Filling, corrected_difference_limits, corrected_limits
 from fairtrial.analysis.comparability import (
@@ -30,7 +31,6 @@ from fairtrial.analysis.paired_runs import (
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.average import mean
 from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, Needed, gate_verdict, is_difference
-from fairtrial.records.run_comparison import About
 from fairtrial.stats.clusters import cluster_values
 from fairtrial.stats.fixed_cases import CaseSample, attempts_freedom
 from fairtrial.stats.interval import LEVEL
@@ -46,6 +46,9 @@ from fairtrial.stats.one_sided import (
 from fairtrial.stats.student import student_quantile
 from fairtrial.stats.weighted import weighted_limits, weighted_mean
 from fairtrial.version import __version__
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_comparison import About
 
 _LIMIT_INSIDE = "the interval holds the limit"
 

@@ -6,14 +6,13 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
 from fairtrial.analysis.criterion_tally import CaseMeans, rate_estimate
 from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.records.average import mean
-from fairtrial.records.ballot import Ballot
 from fairtrial.records.judging.calibration import (
     FEWEST_LABELS,
     FEWEST_OF_EACH,
@@ -22,7 +21,6 @@ from fairtrial.records.judging.calibration import (
     LabelledDecisions,
 )
 from fairtrial.records.judging.judge_state import JudgeState
-from fairtrial.records.label import Label
 from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.score import Range, Score
 from fairtrial.records.summary import CriterionSummary, Estimate
@@ -37,6 +35,10 @@ from fairtrial.stats.correction import (
 )
 from fairtrial.stats.interval import Interval, effective_trials
 from fairtrial.stats.judge_agreement import Pair, measure_agreement
+
+if TYPE_CHECKING:
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.label import Label
 
 Place = tuple[int, int]
 """The position of a case and the number of an attempt."""

@@ -5,21 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.measured_run import CASE_RATE, Measure, MeasuredRun
-from fairtrial.analysis.paired_runs import PairedRuns
 from fairtrial.records.average import mean
 from fairtrial.records.gate import JudgeStanding
-from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.run_comparison import IntervalEstimate
-from fairtrial.records.summary import Estimate
 from fairtrial.stats.correction import FEWEST_LABELS, Judged, Labelled
 from fairtrial.stats.correction import corrected_difference as difference_of_labels
 from fairtrial.stats.difference import Difference
 from fairtrial.stats.interval import LEVEL
-from fairtrial.stats.judge_agreement import Pair
 from fairtrial.stats.student import student_quantile
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.paired_runs import PairedRuns
+    from fairtrial.records.judging.calibration import Calibration
+    from fairtrial.records.summary import Estimate
+    from fairtrial.stats.judge_agreement import Pair
 
 CORRECTED = "corrected means, t"
 CLUSTERED = "the corrected interval would not count the clusters of cases"

@@ -12,19 +12,22 @@ from array import array
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.attack_measures import ATTACK_RATES, list_rates, rate_values
 from fairtrial.errors import UsageError, nearest
-from fairtrial.records.attempt_row import AttemptRow, CriterionTerms
 from fairtrial.records.attempt_rule import AttemptEvidence, AttemptRules, case_evidence
-from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Outcome, Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import ComparedRun
 from fairtrial.records.score import Range, Score
 from fairtrial.stats.fixed_cases import CaseSample, case_sample
-from fairtrial.stats.judge_agreement import Pair
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt_row import AttemptRow, CriterionTerms
+    from fairtrial.records.judging.calibration import Calibration
+    from fairtrial.records.run import RunInfo
+    from fairtrial.stats.judge_agreement import Pair
 
 CASES = "cases"
 CASE_RATE = "cases:pass"
@@ -66,8 +69,7 @@ class Measure:
 
     def value(self, share: float) -> float:
         """Return the value of a share."""
-        low, high = self.range.bounds
-        return low + (high - low) * (1 - share if self.lower_is_better else share)
+        return self.range.bounds[0] + self.width * (1 - share if self.lower_is_better else share)
 
 
 class CaseColumn:

@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.separation import Separation
 from fairtrial.mutations.hints import hint
-from fairtrial.records.attempt import Recording
 from fairtrial.records.mutation import (
     BestThreshold,
     CatchRate,
@@ -29,6 +29,9 @@ from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.trace import Message, Thought, ToolCall, Trace
 from fairtrial.stats.clustered import mean_of_rates
 from fairtrial.text.display import compact
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
 
 _VERDICTS = {Verdict.PASSED: False, Verdict.FAILED: True}
 MOST_FINDINGS = 50

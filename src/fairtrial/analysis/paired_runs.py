@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from fairtrial.analysis.measured_run import Measure, MeasuredRun
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.run_comparison import About, Pairs
 from fairtrial.stats.clusters import cluster_values
@@ -15,6 +15,9 @@ from fairtrial.stats.fixed_cases import CaseSample, fixed_difference
 from fairtrial.stats.one_sided import Limits, difference_limits, fixed_difference_limits
 from fairtrial.stats.weighted import weighted_difference, weighted_difference_limits
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.measured_run import Measure, MeasuredRun
 
 SamplePair = tuple[CaseSample, CaseSample]
 """The attempts of a case in the base and in the candidate."""

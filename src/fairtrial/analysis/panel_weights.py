@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from fairtrial.formats.verdict_tables import RecordedVerdict
 from fairtrial.records.judging.report_card import PanelCheck
 from fairtrial.records.summary import Estimate
 from fairtrial.stats.agreement import share_interval
 from fairtrial.stats.difference import paired_difference
+
+if TYPE_CHECKING:
+    from fairtrial.formats.verdict_tables import RecordedVerdict
 
 FEWEST_JUDGES = 3
 FEWEST_ITEMS = 20

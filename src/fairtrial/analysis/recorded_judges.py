@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.formats.verdict_tables import RecordedVerdict
 from fairtrial.records.average import mean
 from fairtrial.records.judging.calibration import FEWEST_LABELS
 from fairtrial.records.judging.judge_state import JudgeState
@@ -15,6 +14,9 @@ from fairtrial.records.summary import Estimate
 from fairtrial.stats import agreement as stats
 from fairtrial.stats.interval import bounded_interval, bounded_method
 from fairtrial.stats.judge_agreement import Pair, estimate_agreement, measure_agreement
+
+if TYPE_CHECKING:
+    from fairtrial.formats.verdict_tables import RecordedVerdict
 
 _TIES = frozenset({"0", "tie", "both", "neither"})
 """Verdicts for neither of two replies."""

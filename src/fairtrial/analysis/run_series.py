@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.analysis.agent_versions import list_changes
 from fairtrial.analysis.clustered_summary import estimate_cases
 from fairtrial.analysis.comparability import why_not_comparable
-from fairtrial.analysis.measured_run import Measure, MeasuredRun
 from fairtrial.analysis.paired_runs import pair_runs
 from fairtrial.errors import UsageError, nearest
 from fairtrial.records.keys import CaseKey
@@ -22,6 +22,9 @@ from fairtrial.stats.difference import paired_difference
 from fairtrial.stats.interval import wilson
 from fairtrial.stats.step_detector import WINDOW, StepDetector
 from fairtrial.stats.step_tests import CaseValue
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.measured_run import Measure, MeasuredRun
 
 STREAK = 3
 """After so many equal runs, a case that went back and forth counts as broken or passing again."""

@@ -6,9 +6,12 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import TYPE_CHECKING
 
 from fairtrial.records.mutation import FEWEST_SCORES, BestThreshold
-from fairtrial.records.result import Outcome
+
+if TYPE_CHECKING:
+    from fairtrial.records.result import Outcome
 
 _RESAMPLES = 200
 _BETTER = 0.02

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -16,14 +17,16 @@ from fairtrial.analysis.comparability import pairing_warnings, undecidable
 from fairtrial.analysis.judged_claims import is_biased, judge_standings
 from fairtrial.analysis.measured_run import Measure, MeasuredRun, measured_values
 from fairtrial.analysis.paired_runs import PairedRuns, pair_runs, paired_cases
-from fairtrial.records.attempt_row import AttemptRow
 from fairtrial.records.average import mean
 from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, gate_verdict, is_difference
-from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.run_comparison import ComparedRun
 from fairtrial.stats.evidence import Wave, evidence_above, evidence_below, evidence_interval
 from fairtrial.stats.interval import LEVEL
 from fairtrial.version import __version__
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt_row import AttemptRow
+    from fairtrial.records.judging.calibration import Calibration
 
 EVIDENCE = "betting"
 _WAITING = "the evidence has not reached 1 / alpha"

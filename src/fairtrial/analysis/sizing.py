@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,7 +13,6 @@ from fairtrial.analysis.measured_run import Measure, MeasuredRun, check_unweight
 from fairtrial.analysis.paired_runs import PairedRuns, pair_runs
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.average import mean
-from fairtrial.records.run_comparison import About
 from fairtrial.records.size_plan import PlanRow, Question, SizePlan, VarianceShares
 from fairtrial.stats.clusters import design_effect
 from fairtrial.stats.fixed_cases import CaseSample
@@ -29,6 +28,9 @@ from fairtrial.stats.sample_size import (
 from fairtrial.stats.student import student_quantile
 from fairtrial.stats.variance import VarianceSplit, judge_noise, lasting_variance, variance_split
 from fairtrial.version import __version__
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_comparison import About
 
 _ATTEMPTS = (1, 2, 4, 8)
 _VOTES = (1, 3, 5, 9)

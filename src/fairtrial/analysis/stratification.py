@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.analysis.criterion_tally import CaseMeans, CriterionNumbers
-from fairtrial.records.score import Range
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary
 from fairtrial.stats.interval import LOGARITHMIC, STUDENT, WILSON
 from fairtrial.stats.stratified import (
@@ -20,6 +18,10 @@ from fairtrial.stats.stratified import (
     stratified_student_interval,
     weight_class,
 )
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.criterion_tally import CaseMeans, CriterionNumbers
+    from fairtrial.records.score import Range
 
 
 class StratumResults(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.analysis.comparability import why_not_comparable
 from fairtrial.analysis.measured_run import CASES, MeasuredRun, describe_run
@@ -15,10 +15,12 @@ from fairtrial.records.average import mean
 from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.stats.agreement import NORMAL
 from fairtrial.stats.difference import Difference, paired_difference
-from fairtrial.stats.fixed_cases import CaseSample
 from fairtrial.stats.interval import LEVEL, wilson
 from fairtrial.stats.several import holm
 from fairtrial.version import __version__
+
+if TYPE_CHECKING:
+    from fairtrial.stats.fixed_cases import CaseSample
 
 REDUNDANT = 0.95
 """The correlation from which on a criterion is called a copy."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.measured_run import CASES, Measure, measured_values
-from fairtrial.records.attempt_row import AttemptRow
 from fairtrial.records.judging.calibration import Calibration
-from fairtrial.records.record import Json
-from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.records.run_history import WatchedMeasure
 from fairtrial.stats.mean_monitor import MeanMonitor
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt_row import AttemptRow
+    from fairtrial.records.record import Json
+    from fairtrial.records.run import RunInfo
 
 _LARGEST_LOG = 700.0
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace as with_fields
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.analysis.measured_run import MeasuredRun
 from fairtrial.errors import UsageError
-from fairtrial.records.run import RunInfo
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.measured_run import MeasuredRun
+    from fairtrial.records.run import RunInfo
 
 SIGN = "@"
 """The sign between an eval set, or a run, and the name of a variant: `csv-report@without`."""

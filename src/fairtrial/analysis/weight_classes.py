@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.analysis.criterion_tally import CriterionTally
 from fairtrial.analysis.stratification import WeightedResults, with_strata
-from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.records.summary import Summary
+
+if TYPE_CHECKING:
+    from fairtrial.records.result import CaseResult, Verdict
+    from fairtrial.records.summary import Summary
 
 Tallies = dict[str, CriterionTally]
 _CERTAIN = 1.0

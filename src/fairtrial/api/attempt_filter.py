@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 from rich.text import Text
 
 from fairtrial.errors import UsageError, nearest, spell
-from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.text.display import count
 from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
+    from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
     from fairtrial.store import Store
 
 _NOT_PASSED = (Verdict.FAILED, Verdict.ERROR, Verdict.UNSCORED)

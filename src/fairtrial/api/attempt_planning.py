@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.config.attempt_options import AttemptOptions, attempt_options
 from fairtrial.errors import UsageError, nearest
-from fairtrial.loading import LoadedSet
-from fairtrial.planned_case import PlannedCase
 from fairtrial.records.attempt_rule import AttemptRule, AttemptRules
+
+if TYPE_CHECKING:
+    from fairtrial.loading import LoadedSet
+    from fairtrial.planned_case import PlannedCase
 
 Attempts = int | Mapping[str, Any] | AttemptOptions | None
 """A number of attempts, or the options that `attempts` of a configuration has. None leaves it to the configuration."""

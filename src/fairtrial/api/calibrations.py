@@ -20,14 +20,14 @@ from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.keys import CaseKey, outcome_key
 from fairtrial.records.label import Label
-from fairtrial.records.result import Outcome
-from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, Summary
-from fairtrial.records.trace import Trace
 from fairtrial.stats.correction import NO_CLUSTERS
-from fairtrial.stats.judge_agreement import Pair
 
 if TYPE_CHECKING:
+    from fairtrial.records.result import Outcome
+    from fairtrial.records.run import RunInfo
+    from fairtrial.records.trace import Trace
+    from fairtrial.stats.judge_agreement import Pair
     from fairtrial.store import Store
 
 ByPlace = dict[Place, list[Label]]

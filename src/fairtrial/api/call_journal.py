@@ -5,15 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
 from fairtrial.records.reply import Reply
+
+if TYPE_CHECKING:
+    from fairtrial.loading.object_folders import ObjectFolder
 
 _CALLS = "calls"
 SECONDS = 10.0

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.analysis.measured_run import MeasuredRun
 from fairtrial.errors import UsageError, nearest
-from fairtrial.records.case import EvalCase
-from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.language import detect_language
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.measured_run import MeasuredRun
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.expectation import ExpectedCase
 
 _OWN = ("cluster", "language", "persona", "tool")
 """The properties that every case can have. All others stand in its `groups`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fairtrial import loading
 from fairtrial.api.simulation import check_names
@@ -13,7 +13,6 @@ from fairtrial.formats.conversation.options import DEFAULTS
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.dialects.dialect_table import dialect_names
 from fairtrial.formats.reading import NO_COLUMNS
-from fairtrial.formats.recognise import Loaded
 from fairtrial.formats.skills.skill_files import KINDS as SKILL_KINDS
 from fairtrial.formats.skills.skill_md import FILE as SKILL_FILE
 from fairtrial.formats.skills.waza import TASK_KIND
@@ -24,6 +23,9 @@ from fairtrial.records.contents import withheld_contents
 from fairtrial.records.record import Record
 from fairtrial.simulate.user import check_persona
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.formats.recognise import Loaded
 
 _WITH_FILES = tuple(kind for kind in SKILL_KINDS if kind != TASK_KIND)
 """Eval files of skills whose cases name files. A task of waza names them for its suite."""

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from fairtrial.llm.call_cache import CallCache
 from fairtrial.llm.model import ignore
-from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ConnectsModels, ModelPool, find_models
-from fairtrial.planned_case import Environments, PlannedCase, Users
-from fairtrial.records.ballot import Ballot
-from fairtrial.records.result import Criterion
 
 if TYPE_CHECKING:
     from fairtrial.llm.batch_outbox import BatchOutbox
+    from fairtrial.llm.call_cache import CallCache
+    from fairtrial.llm.model_options import ModelOptions
+    from fairtrial.planned_case import Environments, PlannedCase, Users
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.result import Criterion
 
 T = TypeVar("T")
 

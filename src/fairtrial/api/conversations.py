@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec.structs import replace
 
 from fairtrial.api.connection import connected
-from fairtrial.api.planning import Plan
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.recordings import line
 from fairtrial.llm.call_cache import CallCache
-from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import ChecksTarget, ChecksTools
 from fairtrial.recording import QUIET, OwnProcesses, Watcher, record
 from fairtrial.records.attempt import Recording
 from fairtrial.system.event_loop import blocking
+
+if TYPE_CHECKING:
+    from fairtrial.api.planning import Plan
+    from fairtrial.planned_case import Pair, PlannedCase
 
 OnRecording = Callable[[Recording, Sequence[str]], None]
 """Receives each recording when its conversation ends, with its warnings."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.config.criterion_options import parse_threshold
 from fairtrial.errors import UsageError, nearest
 from fairtrial.formats.agents_cli.config import METRICS
-from fairtrial.loading import LoadedSet
 from fairtrial.metrics.custom.metric_functions import with_threshold
+
+if TYPE_CHECKING:
+    from fairtrial.loading import LoadedSet
 
 Thresholds = Mapping[str, float]
 """Thresholds by the names of criteria. A name that a configuration of agents-cli gives to a criterion also counts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairtrial.api.arguments import Paths, read_paths
 from fairtrial.errors import FormatError, UsageError
@@ -11,7 +12,6 @@ from fairtrial.formats.adk.write import dumps
 from fairtrial.formats.conversation.options import DEFAULTS
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.reading import NO_COLUMNS
-from fairtrial.formats.recognise import Loaded
 from fairtrial.loading import (
     FilePass,
     as_recording,
@@ -22,8 +22,11 @@ from fairtrial.loading import (
     sources,
     with_conversations,
 )
-from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalSet
+
+if TYPE_CHECKING:
+    from fairtrial.formats.recognise import Loaded
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.case import EvalSet
 
 _RECORDINGS = "paths must be a path or several paths"
 

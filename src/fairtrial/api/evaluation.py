@@ -6,26 +6,28 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from fairtrial.api.arguments import Paths
-from fairtrial.api.attempt_planning import Attempts
-from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
-from fairtrial.api.eval_sets.set_loading import Criteria
 from fairtrial.api.execution import execute, execute_in_loop
 from fairtrial.api.notebook_progress import show_bar
 from fairtrial.api.plan_options import ReadOptions, RecordSource, RunOptions
 from fairtrial.api.planning import Plan, plan_run
 from fairtrial.api.score_planning import plan_score
-from fairtrial.api.stored_runs import Run
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.judge.judges import Judges
-from fairtrial.loading import Match
-from fairtrial.planned_case import Environments, Users
 from fairtrial.recording.holding import DIRECT, Holding
-from fairtrial.records.attempt import Recording
-from fairtrial.records.trace import Trace
+
+if TYPE_CHECKING:
+    from fairtrial.api.arguments import Paths
+    from fairtrial.api.attempt_planning import Attempts
+    from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
+    from fairtrial.api.eval_sets.set_loading import Criteria
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.loading import Match
+    from fairtrial.planned_case import Environments, Users
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.trace import Trace
 
 Arguments = ParamSpec("Arguments")
 F = TypeVar("F", bound=Callable[..., Any])

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from fairtrial.analysis.agent_versions import AgentVersions
 from fairtrial.api.connection import connected
-from fairtrial.api.planning import Plan
 from fairtrial.api.run_batches import OnBatch, ask_all, check_batches, open_outbox, with_earlier_id
 from fairtrial.api.run_progress import RunProgress
 from fairtrial.api.stored_runs import Run, resume_command
@@ -23,19 +22,20 @@ from fairtrial.api.waves import decision_after
 from fairtrial.errors import StoreError
 from fairtrial.judge.ballot_costs import Reusable
 from fairtrial.llm.call_cache import CallCache
-from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
-from fairtrial.records.ballot import Ballot
-from fairtrial.records.gate import GateDecision
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.records.run import RunInfo
-from fairtrial.records.summary import Summary
 from fairtrial.scoring import score, score_chunk
 from fairtrial.system.event_loop import blocking
 
 if TYPE_CHECKING:
+    from fairtrial.api.planning import Plan
     from fairtrial.api.run_canaries import RunCanaries
     from fairtrial.llm.batch_outbox import BatchOutbox
+    from fairtrial.planned_case import Pair, PlannedCase
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.gate import GateDecision
+    from fairtrial.records.run import RunInfo
+    from fairtrial.records.summary import Summary
     from fairtrial.store import Store
 
 CHUNK = 64

@@ -7,9 +7,9 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from fairtrial.judge.flake_cause import find_cause
-from fairtrial.records.flaky_case import Cause
 
 if TYPE_CHECKING:
+    from fairtrial.records.flaky_case import Cause
     from fairtrial.store import Store
 
 _BATCH = 500

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from fairtrial.errors import spell
-from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.model import NamedModel
-from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import HasModel, HasPanel, find_models
 from fairtrial.llm.unsent_settings import unsent_settings
 from fairtrial.llm.vertex_service import NAME as VERTEX
-from fairtrial.loading import LoadedSet
-from fairtrial.planned_case import PlannedCase
+
+if TYPE_CHECKING:
+    from fairtrial.judge.judges import Judges
+    from fairtrial.llm.model_options import ModelOptions
+    from fairtrial.loading import LoadedSet
+    from fairtrial.planned_case import PlannedCase
 
 
 def model_warnings(

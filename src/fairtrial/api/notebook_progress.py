@@ -6,11 +6,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.api.execution import OnResult
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.api.execution import OnResult
 
 _INTERVAL = 0.25
 """The shortest time in seconds between two drawings."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from fairtrial.api.attempt_planning import Attempts
-from fairtrial.api.criterion_thresholds import Thresholds
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.judge.judges import Judges
-from fairtrial.loading import Match
-from fairtrial.planned_case import Environments, Users
 from fairtrial.recording.holding import DIRECT, Holding
+
+if TYPE_CHECKING:
+    from fairtrial.api.attempt_planning import Attempts
+    from fairtrial.api.criterion_thresholds import Thresholds
+    from fairtrial.loading import Match
+    from fairtrial.planned_case import Environments, Users
 
 RecordSource = Literal["messages", "spans"]
 """The source of a recording: the report of the adapter of the agent alone, or the spans of the agent beside it."""

@@ -6,14 +6,13 @@ import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from fairtrial import loading
 from fairtrial.agents import find_agent
-from fairtrial.analysis.sequential import SequentialGate
 from fairtrial.api.arguments import check_numbers, check_source
 from fairtrial.api.attempt_planning import derive_rules, options_in, with_counts
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
@@ -27,14 +26,17 @@ from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.repository import ci_job, commit_of_folder
 from fairtrial.metrics.signature import add_signature, signature
-from fairtrial.planned_case import PairedRecordings, PlannedCases
 from fairtrial.protocols import Agent, RefusesEnvironment
-from fairtrial.recording import OwnProcesses
 from fairtrial.recording.holding import DIRECT, Holding
 from fairtrial.recording.isolation.isolation_checks import isolate
 from fairtrial.records.run import RunInfo
 from fairtrial.text.display import compact, shorten
 from fairtrial.version import __version__
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.sequential import SequentialGate
+    from fairtrial.planned_case import PairedRecordings, PlannedCases
+    from fairtrial.recording import OwnProcesses
 
 
 @dataclass(frozen=True)

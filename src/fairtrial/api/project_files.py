@@ -18,13 +18,13 @@ from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError, FormatError, nearest
 from fairtrial.formats.adk import config_file
 from fairtrial.formats.toml_text import decode, encode_texts, project_table
-from fairtrial.records.gate import Claim
-from fairtrial.records.record import Json
 from fairtrial.store import DEFAULT_URL
 from fairtrial.system.paths import is_repository
 
 if TYPE_CHECKING:
     from fairtrial.api.checking import Checked
+    from fairtrial.records.gate import Claim
+    from fairtrial.records.record import Json
 
 _NAMES = ("fairtrial.toml", "pyproject.toml")
 _CLAIMS = Option(

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
 from rich.text import Text
 
 from fairtrial.api.attempt_filter import Selection, selection_line
-from fairtrial.records.result import CaseResult
 from fairtrial.reports.attempts import CaseAttempts, attempts, by_case
 from fairtrial.reports.judges.ballots import ballots
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.summary_table import closing
 from fairtrial.reports.terminal import DETAILED, LISTED, case, invalid, print_report
-from fairtrial.reports.transcript import Transcript
 from fairtrial.text.display import visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.result import CaseResult
+    from fairtrial.reports.transcript import Transcript
 
 
 class ShownRun(ReportedRun, Protocol):

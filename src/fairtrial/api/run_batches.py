@@ -18,18 +18,18 @@ import msgspec
 
 from fairtrial.errors import UsageError, spell
 from fairtrial.llm.budget import Budget
-from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import find_models
-from fairtrial.planned_case import PairedRecordings, PlannedCase
-from fairtrial.records.attempt import Recording
-from fairtrial.records.reply import Reply
-from fairtrial.records.run import RunInfo
 from fairtrial.scoring import score_case
 from fairtrial.system.event_loop import own_tasks
 
 if TYPE_CHECKING:
     from fairtrial.api.planning import Plan
     from fairtrial.llm.batch_outbox import BatchOutbox
+    from fairtrial.llm.model_options import ModelOptions
+    from fairtrial.planned_case import PairedRecordings, PlannedCase
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.reply import Reply
+    from fairtrial.records.run import RunInfo
     from fairtrial.store import Store
 
 OnBatch = Callable[[str], None]

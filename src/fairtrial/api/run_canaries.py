@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -16,14 +16,16 @@ from fairtrial.metrics.exams.canaries import canaries, canary_sample
 from fairtrial.metrics.exams.known_items import judge_item
 from fairtrial.metrics.exams.refusals import chance_of_wrong, describe_forged, is_in_doubt, list_refusals
 from fairtrial.planned_case import PlannedCase
-from fairtrial.protocols import Model
-from fairtrial.records.case import EvalCase
-from fairtrial.records.judging.gold import GoldItem
-from fairtrial.records.judging.judge_check import CheckResult
-from fairtrial.records.reply import Prompt, Reply
-from fairtrial.records.result import Criterion
 from fairtrial.records.score import Score
-from fairtrial.records.trace import Trace
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Model
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.judging.gold import GoldItem
+    from fairtrial.records.judging.judge_check import CheckResult
+    from fairtrial.records.reply import Prompt, Reply
+    from fairtrial.records.result import Criterion
+    from fairtrial.records.trace import Trace
 
 PARTS = 3
 """The parts of a run in which a judge is examined: before the run, during it and after it."""

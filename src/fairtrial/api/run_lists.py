@@ -10,11 +10,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fairtrial.api.stores import open_store
-from fairtrial.records.result import Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
+    from fairtrial.records.result import Verdict
+    from fairtrial.records.run import RunInfo
     from fairtrial.store import Store
 
 

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.analysis.agent_versions import AgentVersions
 from fairtrial.analysis.aggregation import SummaryBuilder, aggregate
 from fairtrial.analysis.failures.run_failures import FAILED, find_failure
 from fairtrial.api.planning import now
 from fairtrial.api.stored_runs import clustered
 from fairtrial.api.stores import measure_stored
 from fairtrial.errors import StoreError
-from fairtrial.records.attempt import Recording
-from fairtrial.records.ballot import Ballot
-from fairtrial.records.case import EvalCase
-from fairtrial.records.gate import GateDecision
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.records.run import RunInfo
-from fairtrial.records.summary import SkillUse, Summary
 from fairtrial.text.display import count
 
 if TYPE_CHECKING:
+    from fairtrial.analysis.agent_versions import AgentVersions
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.gate import GateDecision
+    from fairtrial.records.run import RunInfo
+    from fairtrial.records.summary import SkillUse, Summary
     from fairtrial.store import Lease, Store
 
 

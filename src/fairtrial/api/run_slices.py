@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 
 from fairtrial.analysis.clustered_summary import estimate_cases
 from fairtrial.analysis.measured_run import CASES, Measure
 from fairtrial.api.case_groups import groups_by_position
-from fairtrial.api.stored_runs import Run
-from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
+
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.records.summary import Estimate
 
 
 class RunSlice(NamedTuple):

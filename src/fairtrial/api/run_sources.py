@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,13 +22,15 @@ from fairtrial.errors import FormatError, UsageError, spell
 from fairtrial.records.attempt import Failure
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow, make_row
 from fairtrial.records.decoding import json_decoder
-from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Fault, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.reports.views.view_shapes import CriterionView
 from fairtrial.store import DEFAULT_URL
+
+if TYPE_CHECKING:
+    from fairtrial.records.expectation import ExpectedCase
+    from fairtrial.records.judging.calibration import Calibration
 
 RunSource = str | Path | Run
 """The beginning of the id of a stored run, a file that `--json` or `runs export` wrote, a folder that `score --out`

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial import loading
 from fairtrial.api.arguments import Paths, check_match, check_numbers, check_share, collect_recordings
@@ -27,15 +27,17 @@ from fairtrial.api.planning import Plan, run_info
 from fairtrial.api.text_warnings import text_warnings
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.datasets.column_roles import check_columns
-from fairtrial.judge.judges import Judges
 from fairtrial.llm.model_pool import find_models
-from fairtrial.planned_case import PairedRecordings, PlannedCase, PlannedCases
-from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import without_defaults
-from fairtrial.records.result import Criterion
-from fairtrial.records.trace import Trace
 from fairtrial.text.display import describe_error
+
+if TYPE_CHECKING:
+    from fairtrial.judge.judges import Judges
+    from fairtrial.planned_case import PairedRecordings, PlannedCase, PlannedCases
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.result import Criterion
+    from fairtrial.records.trace import Trace
 
 _NOTHING_EXPECTED = (
     "the recordings do not contain what was expected. Give an eval set with {eval_set}, or name criteria that need "

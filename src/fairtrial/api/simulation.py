@@ -16,11 +16,9 @@ from fairtrial.agents.user_parts import find_problem
 from fairtrial.errors import ConfigError, UsageError, collecting
 from fairtrial.llm.endpoint_options import EndpointOptions
 from fairtrial.llm.model import NamedModel
-from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import check_model
 from fairtrial.loading import TOOL_MODEL, Criteria, LoadedSet
 from fairtrial.metrics.signature import add_signature, signature
-from fairtrial.planned_case import Environments, PlannedCase, Users
 from fairtrial.protocols import Agent, RefusesEnvironment, TakesParts
 from fairtrial.records.record import Json, without_defaults
 from fairtrial.simulate.environment_options import KEY as TOOLS
@@ -29,6 +27,8 @@ from fairtrial.simulate.user_options import KEY as USERS
 from fairtrial.simulate.user_options import NO_SPEECH, UserOptions
 
 if TYPE_CHECKING:
+    from fairtrial.llm.model_options import ModelOptions
+    from fairtrial.planned_case import Environments, PlannedCase, Users
     from fairtrial.simulate.environment import SimulatedEnvironments
     from fairtrial.simulate.user import SimulatedUsers
 

@@ -14,38 +14,38 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import aggregate
-from fairtrial.analysis.measured_run import Measure, MeasuredRun
 from fairtrial.analysis.sequential import WaveTable, take_waves
 from fairtrial.api.run_parts.stored_attempts import StoredAttempts, StoredResults
 from fairtrial.api.stores import measure_stored, open_store
 from fairtrial.errors import RunNotPassedError
-from fairtrial.records.attacks.attack_report import AttackReport
-from fairtrial.records.attempt import Recording
-from fairtrial.records.ballot import Ballot
-from fairtrial.records.board_event import BoardEvent
-from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.flaky_case import Cause
-from fairtrial.records.judging.calibration import Calibration
-from fairtrial.records.label import Label
 from fairtrial.records.record import show_as_html
-from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult, Outcome, Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.summary import Summary
 from fairtrial.records.trace import Trace
 from fairtrial.reports.attempts import CaseAttempts, by_case
-from fairtrial.reports.transcript import Transcript
-from fairtrial.stats.judge_agreement import Pair
 from fairtrial.system.unreadable_rows import EXPLANATION
 from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
+    from fairtrial.analysis.measured_run import Measure, MeasuredRun
     from fairtrial.api.attempt_filter import AttemptFilter, Selection
+    from fairtrial.records.attacks.attack_report import AttackReport
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.board_event import BoardEvent
+    from fairtrial.records.expectation import ExpectedCase
     from fairtrial.records.failure_mode import Failures, LastingFailure, ModeChanges
+    from fairtrial.records.flaky_case import Cause
+    from fairtrial.records.judging.calibration import Calibration
+    from fairtrial.records.label import Label
+    from fairtrial.records.reply import Reply
+    from fairtrial.records.run import RunInfo
     from fairtrial.reports.report_table import ReportedRun
     from fairtrial.reports.run_plots import RunPlots
     from fairtrial.reports.tables import RunTable
+    from fairtrial.reports.transcript import Transcript
+    from fairtrial.stats.judge_agreement import Pair
     from fairtrial.store import Store
 
 _NOT_PASSED = (Verdict.FAILED, Verdict.ERROR, Verdict.UNSCORED)

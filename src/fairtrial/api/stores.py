@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from fairtrial.analysis.measured_run import MeasuredRun, list_measures, measure_run, select_measures
 from fairtrial.analysis.variants import decided_part
-from fairtrial.records.attempt_row import CriterionTerms
-from fairtrial.records.run import RunInfo
 
 if TYPE_CHECKING:
+    from fairtrial.records.attempt_row import CriterionTerms
+    from fairtrial.records.run import RunInfo
     from fairtrial.store import Store
 
 

@@ -28,7 +28,6 @@ from fairtrial.planned_case import PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.attempt_rule import AttemptRule, AttemptRules
 from fairtrial.records.case import EvalCase, EvalSet
-from fairtrial.records.record import Json
 from fairtrial.records.result import Criterion, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
@@ -37,6 +36,7 @@ from fairtrial.system.event_loop import blocking
 from fairtrial.version import __version__
 
 if TYPE_CHECKING:
+    from fairtrial.records.record import Json
     from fairtrial.store import Store
 
 KIND = "pytest"

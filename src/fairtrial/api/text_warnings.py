@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from fairtrial.loading import LoadedSet
 from fairtrial.text.language import detect_language
+
+if TYPE_CHECKING:
+    from fairtrial.loading import LoadedSet
 
 _ROUGE = "response_match_score"
 _LANGUAGES = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese"}

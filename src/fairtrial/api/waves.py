@@ -17,11 +17,11 @@ from fairtrial.api.calibrations import unchecked_judges
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.attempt_row import CriterionTerms
 from fairtrial.records.gate import Claim, GateDecision, is_difference
-from fairtrial.records.run import RunInfo
 
 if TYPE_CHECKING:
     from fairtrial.api.planning import Plan
     from fairtrial.api.run_sources import RunSource
+    from fairtrial.records.run import RunInfo
     from fairtrial.store import Store
 
 _NO_WAVE = (

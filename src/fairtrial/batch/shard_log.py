@@ -6,14 +6,16 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.decoding import json_decoder
-from fairtrial.records.record import Json
 from fairtrial.system.file_lock import try_to_lock
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 
 def iter_lines(path: Path) -> Iterator[bytes]:

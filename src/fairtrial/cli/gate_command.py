@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +12,9 @@ from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.project_flags import project_options
-from fairtrial.records.gate import Claim
+
+if TYPE_CHECKING:
+    from fairtrial.records.gate import Claim
 
 _EXIT = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit_codes.UNSCORED}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,9 +22,11 @@ from fairtrial.cli.outputs.mutation_outputs import write_mutation_files
 from fairtrial.cli.outputs.output_files import FileToWrite
 from fairtrial.cli.progress import Progress
 from fairtrial.errors import UsageError
-from fairtrial.records.mutation import MutationReport
-from fairtrial.records.result import CaseResult
 from fairtrial.text.display import visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.mutation import MutationReport
+    from fairtrial.records.result import CaseResult
 
 _STDOUT = Path("-")
 

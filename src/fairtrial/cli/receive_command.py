@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,8 +21,10 @@ from fairtrial.cli.options.trace_flags import collect_traces, trace_options
 from fairtrial.cli.output import Output, announce, open_posts, report_run
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError, lacks_extra
-from fairtrial.records.result import CaseResult
 from fairtrial.text.display import count, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.result import CaseResult
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 

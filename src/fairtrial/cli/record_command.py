@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,8 +19,10 @@ from fairtrial.cli.options.judge_flags import call_options, find_models
 from fairtrial.cli.options.project_flags import project_options
 from fairtrial.cli.outputs.output_files import FileToWrite, collect_inputs, refuse_overwriting
 from fairtrial.cli.progress import Progress
-from fairtrial.records.attempt import Recording
 from fairtrial.text.display import shorten, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
 
 _SHOWN_FAILURES = 10
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -15,7 +15,9 @@ from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import HeadedGroup
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.records.result import Verdict
-from fairtrial.records.run import RunInfo
+
+if TYPE_CHECKING:
+    from fairtrial.records.run import RunInfo
 
 _TITLES = ("run", "verdict", "time", "pass rate", "commit", "model", "what")
 _VERDICTS = ("passed", "failed", "unscored", "informational", "unfinished")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from fairtrial.config.eval_config import ConfigPart
 from fairtrial.config.option import Option, Prepared
 from fairtrial.config.reader import OptionReader
 from fairtrial.errors import ConfigError
-from fairtrial.records.score import Range
+
+if TYPE_CHECKING:
+    from fairtrial.config.eval_config import ConfigPart
+    from fairtrial.records.score import Range
 
 
 def _number(raw: Any) -> Any:

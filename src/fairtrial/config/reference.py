@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from fairtrial.config.option import Option
+if TYPE_CHECKING:
+    from fairtrial.config.option import Option
 
 
 def option_table(options: Sequence[Option], pages: Mapping[type, str]) -> str:

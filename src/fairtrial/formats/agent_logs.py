@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -21,10 +21,12 @@ from fairtrial.formats.coding_agents import (
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.kinds import aider
 from fairtrial.formats.kinds.kind_table import find_kind, read_conversations, read_kind
-from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
 
 _MOST_LINES_BEFORE = 50
 """The most lines of a session that may come before a line with a mark."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.jsontext import decode
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 LIMIT = "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT"
 """The variable of OpenTelemetry that limits the length of attributes."""

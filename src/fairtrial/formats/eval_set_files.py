@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,11 +14,13 @@ from fairtrial.formats.adk import case_parts, evalset
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.formats.agents_cli import dataset
 from fairtrial.formats.jsontext import count_quotes, decode, members
-from fairtrial.formats.large_text import LargeText
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.value_shapes import holds_cases
-from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
+
+if TYPE_CHECKING:
+    from fairtrial.formats.large_text import LargeText
+    from fairtrial.formats.reading import Diagnostics, Place
+    from fairtrial.records.attempt import Recording
 
 EVAL_SET = "eval set"
 DATASET = "agents-cli dataset"

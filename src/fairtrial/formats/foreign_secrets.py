@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.trace_contents import json_of_contents
-from fairtrial.records.attempt import Recording
 from fairtrial.records.decoding import convert
 from fairtrial.records.trace import AgentDetails, ToolResult, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.records.attempt import Recording
 
 _LONGEST_REMEMBERED = 100_000
 """Details of an agent that are longer are searched each time, so that the memory stays bounded."""

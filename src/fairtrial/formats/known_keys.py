@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.jsontext import decode_text
-from fairtrial.formats.reading import Place
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Place
 
 KNOWN_KEYS = frozenset(
     (

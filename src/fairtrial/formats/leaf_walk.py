@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.formats.known_keys import KNOWN_KEYS, is_prose
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
-from fairtrial.formats.reading import Place
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Place
 
 _KNOWN_TYPES = frozenset(
     (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -14,8 +14,10 @@ from fairtrial.formats.datasets.column_roles import CONVERSATION, MAPPED_PARTS, 
 from fairtrial.formats.kinds.kind import as_text, call_message, function_call, text_message
 from fairtrial.formats.messages import read_response
 from fairtrial.formats.nearest_format import described
-from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.records.attempt import Recording
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
+    from fairtrial.records.attempt import Recording
 
 KIND = "mapped JSON"
 REPLY, CALLS, ID = "reply", "calls", "id"

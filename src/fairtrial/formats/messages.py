@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from fairtrial.formats.accounting import account, is_plain
 from fairtrial.formats.jsontext import decode_text
 from fairtrial.formats.message_entries import Entry, UserMessage
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure, has_failed
 from fairtrial.records.trace import (
     About,
@@ -25,6 +24,9 @@ from fairtrial.records.trace import (
     one_message,
     split_reply,
 )
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _PARTS = ("text", "refusal", "image_url", "input_audio", "file", "thinking")

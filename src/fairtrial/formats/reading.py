@@ -6,15 +6,17 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.config.spelling import file_pointer, snake
 from fairtrial.config.wording import format_value
 from fairtrial.errors import FormatError, nearest
 from fairtrial.formats.right_forms import right_form
-from fairtrial.records.case import SessionInput
 from fairtrial.text.display import shorten, visible_line
 from fairtrial.text.pointer import escape
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import SessionInput
 
 Place = tuple[Any, ...]
 """A place in a document: `(parent, key)`, the root is `()`. Rendered only when there is something to say."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Invocation, Step, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
 
 
 def with_real_tools(recording: Recording, tool_names: Mapping[str, str]) -> Recording:

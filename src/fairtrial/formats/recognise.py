@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -47,7 +47,6 @@ from fairtrial.formats.jsontext import (
     repaired,
     strict_utf8,
 )
-from fairtrial.formats.large_text import LargeText
 from fairtrial.formats.reading import MOST_PROBLEMS, NO_COLUMNS, Diagnostics
 from fairtrial.formats.skills import skill_files
 from fairtrial.formats.spans import node_console, otlp_protobuf, readers
@@ -58,13 +57,13 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import Record
 
+if TYPE_CHECKING:
+    from fairtrial.formats.large_text import LargeText
+
 _BY_HAND = (EVAL_SET, DATASET, "test file (old list form)", "eval set (old list form)", "scenarios", "EvalConfig")
 """Kinds of files that people write. A duplicate key is a mistake in them."""
 _OWN_KEYS = frozenset(
-    (
-        *("eval_cases", "evalCases", "eval_case_results", "evalCaseResults"),
-        *("criteria", "custom_metrics", "customMetrics"),
-    )
+    ("eval_cases", "evalCases", "eval_case_results", "evalCaseResults", "criteria", "custom_metrics", "customMetrics")
 )
 """The keys of eval sets, of their results and of configurations."""
 

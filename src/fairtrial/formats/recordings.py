@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.decoding import convert
 from fairtrial.records.record import without_defaults
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _TOKEN = re.compile(r"\.(\w+)|\[([^\]]*)\]")
 

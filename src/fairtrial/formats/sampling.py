@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.spans.span import PROBABILITY, Span
-from fairtrial.records.attempt import Recording
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
 
 COLUMNS = (PROBABILITY, "sampling_probability", "sampling.probability")
 """The columns that may hold the probability of the conversation of a row."""

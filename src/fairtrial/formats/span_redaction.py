@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hmac
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.formats.conversation.joining import id_text
 from fairtrial.formats.dialects.dialect_table import CONVERSATION_IDS
 from fairtrial.formats.spans.span import Span, SpanEvent, SpanItem
-from fairtrial.records.record import Json
 from fairtrial.text.redaction.redact_json import redact_json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 
 class SpanRedactor:

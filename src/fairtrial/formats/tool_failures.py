@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from fairtrial.records.record import Json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _FLAGS = ("is_error", "isError")
 _FAILURE_KEYS = frozenset((*_FLAGS, "error", "errors", "exception"))

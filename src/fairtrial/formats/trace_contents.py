@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 
 def json_of_contents(trace: Trace) -> str:

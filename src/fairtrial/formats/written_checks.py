@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.config.spelling import spellings
 from fairtrial.errors import UsageError, nearest
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.check import GROUP_KINDS, VALUE_KINDS, Check, GroupKind, ValueKind
 from fairtrial.records.record import Json, without_defaults
 from fairtrial.text.json_schemas import json_schema
 from fairtrial.text.user_patterns import user_pattern
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 EXAMPLE = "a check such as {'contains': 'A-17'}"
 _KINDS: tuple[ValueKind | GroupKind, ...] = (*VALUE_KINDS, *GROUP_KINDS)

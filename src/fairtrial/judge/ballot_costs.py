@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -13,7 +13,9 @@ from fairtrial.records.ballot import Ballot, sum_pairs
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CascadeCounts, JudgeStats
-from fairtrial.records.score import Score
+
+if TYPE_CHECKING:
+    from fairtrial.records.score import Score
 
 T = TypeVar("T")
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from fairtrial.judge.ballot_costs import collect_ballot_ids
-from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase
-from fairtrial.records.flaky_case import Cause
 from fairtrial.records.keys import digest
-from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.records.trace import Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.flaky_case import Cause
+    from fairtrial.records.result import CaseResult, Verdict
+    from fairtrial.records.trace import Trace
 
 
 def find_cause(attempts: Iterable[tuple[CaseResult, Trace | None]], ballots: Mapping[str, Ballot]) -> Cause | None:

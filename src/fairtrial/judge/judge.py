@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -20,8 +20,10 @@ from fairtrial.llm.model_pool import ModelPool, discard
 from fairtrial.llm.pacing import Limited
 from fairtrial.llm.served_models import is_same_model
 from fairtrial.records.ballot import Ballot, JudgeCall, Vote
-from fairtrial.records.record import Json
-from fairtrial.records.reply import Prompt, Reply
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
+    from fairtrial.records.reply import Prompt, Reply
 
 T = TypeVar("T")
 

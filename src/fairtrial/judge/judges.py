@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -15,12 +15,14 @@ from fairtrial.judge.judge import Judge
 from fairtrial.judge.judge_options import JudgeOptions, PanelMember
 from fairtrial.judge.service import Service
 from fairtrial.llm.address import find_provider
-from fairtrial.llm.endpoint import Endpoint
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import check_model
 from fairtrial.llm.vertex_service import NAME as VERTEX
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.llm.endpoint import Endpoint
+    from fairtrial.records.record import Json
 
 
 @dataclass(frozen=True, kw_only=True)

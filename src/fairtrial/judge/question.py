@@ -7,18 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from msgspec.structs import replace
 
-from fairtrial.judge.voting import Rule
 from fairtrial.llm.fences import Fences
 from fairtrial.llm.structured import read_json
 from fairtrial.llm.thoughts import NoAnswerError
 from fairtrial.records.ballot import Answer, JudgeAnswer
 from fairtrial.records.record import Json, Record
-from fairtrial.records.reply import Prompt
-from fairtrial.records.trace import Part
+
+if TYPE_CHECKING:
+    from fairtrial.judge.voting import Rule
+    from fairtrial.records.reply import Prompt
+    from fairtrial.records.trace import Part
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fairtrial.records.ballot import SentPrompt
-from fairtrial.records.reply import Prompt
+
+if TYPE_CHECKING:
+    from fairtrial.records.reply import Prompt
 
 
 class SentPrompts:

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -19,8 +20,10 @@ from fairtrial.llm.vertex_service import vertex_prompt
 from fairtrial.records.ballot import Ballot, Decision, JudgeAnswer, JudgeCall, SentPrompt, Vote, VoteResult
 from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record
-from fairtrial.records.reply import Prompt
-from fairtrial.records.score import Range
+
+if TYPE_CHECKING:
+    from fairtrial.records.reply import Prompt
+    from fairtrial.records.score import Range
 
 ATTEMPTS = 2
 """The number of attempts if the service returns no number."""

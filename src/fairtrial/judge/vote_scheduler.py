@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from fairtrial.judge.ballot_costs import ballot_id
-from fairtrial.judge.question import ParsedReply, Question
 from fairtrial.judge.sent_prompts import SentPrompts
 from fairtrial.judge.voting import Tally, count, fewest, find_settled
 from fairtrial.llm.model import NamedModel, call_key
 from fairtrial.records.ballot import Answer, Ballot, Decision, JudgeAnswer, JudgeCall, Vote
+
+if TYPE_CHECKING:
+    from fairtrial.judge.question import ParsedReply, Question
 
 
 @dataclass(eq=False)

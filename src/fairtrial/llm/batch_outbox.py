@@ -8,23 +8,25 @@ import json
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
 from fairtrial.errors import ConfigError, UsageError, spell
-from fairtrial.llm.address import Address
-from fairtrial.llm.batch_book import BatchBook, OpenBatch
 from fairtrial.llm.batch_client import LostBatchError
 from fairtrial.llm.batch_services import DISCOUNT, BatchResult, BatchService, batch_service
-from fairtrial.llm.budget import Budget
 from fairtrial.llm.fences import sendable
 from fairtrial.llm.model import CallError, DeferredCallError, RefusedError, UnsentError, call_key, ignore
-from fairtrial.llm.provider import Provider
 from fairtrial.llm.provider_refusals import TRANSIENT
 from fairtrial.llm.token_counts import expected_price
-from fairtrial.records.record import Json
-from fairtrial.records.reply import Prompt, Reply
+
+if TYPE_CHECKING:
+    from fairtrial.llm.address import Address
+    from fairtrial.llm.batch_book import BatchBook, OpenBatch
+    from fairtrial.llm.budget import Budget
+    from fairtrial.llm.provider import Provider
+    from fairtrial.records.record import Json
+    from fairtrial.records.reply import Prompt, Reply
 
 PROVIDERS = ("openai", "anthropic", "google")
 """The providers with a batch interface."""

@@ -6,14 +6,16 @@ import asyncio
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
 from fairtrial.config.reader import check_options
 from fairtrial.llm.model import UnsentError
-from fairtrial.protocols import Model
-from fairtrial.records.reply import Prompt, Reply
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Model
+    from fairtrial.records.reply import Prompt, Reply
 
 
 @dataclass

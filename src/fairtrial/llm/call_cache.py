@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from fairtrial.llm.fences import sendable
 from fairtrial.llm.model import CallError, call_key
 from fairtrial.llm.token_counts import parse_amount, parse_count
-from fairtrial.protocols import Model
-from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Model
+    from fairtrial.records.record import Json
 
 
 @dataclass

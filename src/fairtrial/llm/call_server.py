@@ -11,7 +11,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -27,9 +27,11 @@ from fairtrial.llm.remote_calls import (
     read_message,
     write_message,
 )
-from fairtrial.protocols import Model
-from fairtrial.records.ballot import Ballot
 from fairtrial.records.decoding import msgpack_decoder
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Model
+    from fairtrial.records.ballot import Ballot
 
 
 @dataclass

@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import InitVar, dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.llm.model import CallError, UnsentError, call_key
-from fairtrial.protocols import Model
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json, Record
 from fairtrial.records.reply import Prompt, Reply
 from fairtrial.system.file_lock import try_to_lock
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Model
 
 
 class CassetteHead(Record, frozen=True):

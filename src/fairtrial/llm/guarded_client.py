@@ -13,14 +13,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from fairtrial.llm.address import Address
-from fairtrial.llm.known_providers import Protocol
 from fairtrial.llm.provider_replies import NoReplyError, ProviderReply, read_reply
 from fairtrial.llm.secrets import known_secrets
+
+if TYPE_CHECKING:
+    from fairtrial.llm.address import Address
+    from fairtrial.llm.known_providers import Protocol
 
 SECONDS = 86_400.0
 """The longest server silence. It is long, because the pace decides when a call has timed out."""

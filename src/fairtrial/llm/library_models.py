@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import ConfigError, lacks_extra
-from fairtrial.llm.address import Address
 from fairtrial.llm.known_providers import find_extra
 from fairtrial.llm.model import UnusableModelError
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
     from pydantic_ai.models import Model
+
+    from fairtrial.llm.address import Address
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.llm.known_providers import PROVIDERS, Protocol
 from fairtrial.llm.model_settings import ModelSettings
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 SETTINGS = {
     "temperature": "temperature",

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fairtrial.errors import CaseError, UsageError
 from fairtrial.llm.endpoint import USUAL, Endpoint
 from fairtrial.llm.known_providers import canonical
-from fairtrial.protocols import Model
-from fairtrial.records.record import Json
-from fairtrial.records.reply import Prompt, Reply
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Model
+    from fairtrial.records.record import Json
+    from fairtrial.records.reply import Prompt, Reply
 
 DEFAULT_MODEL = "gemini-2.5-flash"
 """The model that judges, plays users and tools, and writes scenarios, if the user names no other model."""

@@ -12,8 +12,8 @@ from msgspec import Meta
 from fairtrial.config.reader import OptionReader, ReadWith, check_options
 from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError
-from fairtrial.llm.budget import Budget
-from fairtrial.protocols import Model
+from fairtrial.llm.budget import Budget  # noqa: TC001  # read at run time
+from fairtrial.protocols import Model  # noqa: TC001  # read at run time
 
 CassetteMode = Literal["record", "replay", "auto"]
 

@@ -30,12 +30,12 @@ from fairtrial.llm.served_models import is_same_model
 from fairtrial.llm.token_counts import price_known
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import Vertex
-from fairtrial.protocols import Model
-from fairtrial.records.ballot import Ballot
-from fairtrial.records.reply import Prompt, Reply
 
 if TYPE_CHECKING:
     from fairtrial.llm.batch_outbox import BatchOutbox
+    from fairtrial.protocols import Model
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.reply import Prompt, Reply
 
 
 def check_model(model: NamedModel, options: ModelOptions) -> None:

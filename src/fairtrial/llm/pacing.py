@@ -7,12 +7,15 @@ import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fairtrial.llm.model import CallError, ExhaustedError, RefusedError, UnsentError
-from fairtrial.protocols import Model
-from fairtrial.records.reply import Prompt, Reply
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Model
+    from fairtrial.records.reply import Prompt, Reply
 
 WINDOW = 1.0
 """Seconds over which the rate of accepted calls is measured. Providers count by the second or the minute."""

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 
 from fairtrial.errors import ConfigError, lacks_extra
 from fairtrial.llm.fences import Fences
-from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt
 
 if TYPE_CHECKING:
     from jinja2 import Template
+
+    from fairtrial.records.record import Json
 
 VERSION = re.compile(r"\A\{#- version: (\S+) -#\}")
 _REASONS_FIRST = re.compile(r"\A\{#- version: \S+ -#\}\s*\{#- rationale: first -#\}")

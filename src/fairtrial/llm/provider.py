@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec.structs import replace
 
 from fairtrial.errors import ConfigError, nearest
-from fairtrial.llm.address import Address
 from fairtrial.llm.library_models import OpenModel, open_model
 from fairtrial.llm.library_settings import SETTINGS, settings_for
 from fairtrial.llm.model import CallError, ExhaustedError, RefusedError, UnusableModelError, ignore
@@ -23,14 +22,15 @@ from fairtrial.llm.provider_refusals import UNUSABLE, make_failure
 from fairtrial.llm.secrets import known_secrets, redact, without_credentials
 from fairtrial.llm.token_counts import compute_price
 from fairtrial.llm.unsent_settings import unsent_settings
-from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 
 if TYPE_CHECKING:
     import httpx2
     from pydantic_ai.models import Model as ProviderModel
 
+    from fairtrial.llm.address import Address
     from fairtrial.llm.provider_replies import ProviderReply
+    from fairtrial.records.record import Json
 
 CHECK_SECONDS = 20.0
 _SCHEMA_REFUSED = re.compile(

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.llm.known_providers import Protocol
 from fairtrial.llm.token_counts import TokenCounts, read_counts, read_members, reported_cost
+
+if TYPE_CHECKING:
+    from fairtrial.llm.known_providers import Protocol
 
 _LONGEST = 200
 """The longest model name, and the longest refusal explanation, in characters."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from fairtrial.llm.fences import sendable
 from fairtrial.llm.thoughts import NoAnswerError, has_thoughts, without_thoughts
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _FENCE = re.compile(r"^[ \t]{0,8}```[ \t]{0,8}(\w{0,20})[ \t]{0,8}$", re.MULTILINE)
 _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)

@@ -6,11 +6,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.llm.address import Address
 from fairtrial.llm.known_providers import Protocol, price_id
 from fairtrial.llm.served_models import is_same_model
+
+if TYPE_CHECKING:
+    from fairtrial.llm.address import Address
 
 _MOST = 10**12
 """No reply takes more tokens. A larger number is a server error."""

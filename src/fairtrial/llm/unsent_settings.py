@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from fairtrial.llm.address import Address
-from fairtrial.records.record import Json
+if TYPE_CHECKING:
+    from fairtrial.llm.address import Address
+    from fairtrial.records.record import Json
 
 _SAMPLING = frozenset(("temperature", "top_p", "presence_penalty", "frequency_penalty"))
 _ANTHROPIC_SAMPLING = frozenset(("temperature", "top_p", "top_k"))

@@ -8,15 +8,17 @@ import json
 import os
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from fairtrial.errors import ConfigError, lacks_extra
 from fairtrial.llm.model import CallError, RefusedError, UnusableModelError
 from fairtrial.llm.provider import CHECK_SECONDS
 from fairtrial.llm.provider_refusals import OVERLOAD, TRANSIENT, retry_after
 from fairtrial.llm.secrets import known_secrets, redact
-from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 NAME = "vertex"
 PROJECT, LOCATION, ENDPOINT = "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_VERTEX_BASE_URL"

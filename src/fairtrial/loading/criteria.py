@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,7 +13,6 @@ from fairtrial.config.attempt_options import AttemptOptions, attempt_options
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.config.spelling import file_pointer
 from fairtrial.errors import ConfigError, FormatError, OtherContentError, collecting, spell
-from fairtrial.judge.judges import Judges
 from fairtrial.loading.cases import TOOL_MODEL, USER_MODEL, ModelPointers
 from fairtrial.loading.found_files import CONFIG_NAMES, no_such_path
 from fairtrial.loading.sources import Source, read_file, read_part
@@ -24,6 +23,9 @@ from fairtrial.records.result import Criterion
 from fairtrial.simulate.environment_options import EnvironmentOptions, environment_options
 from fairtrial.simulate.user_options import UserOptions, user_options
 from fairtrial.system.paths import exists
+
+if TYPE_CHECKING:
+    from fairtrial.judge.judges import Judges
 
 DEFAULTS = "defaults"
 """The origin of the criteria that count if no configuration names any."""

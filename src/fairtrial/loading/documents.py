@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -25,12 +25,14 @@ from fairtrial.loading.shards import cut_into_shards
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.streams import FilePass
 from fairtrial.loading.text_files import open_unpacked
-from fairtrial.records.attempt import Recording
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.reasoning import Problem, RefusedTrace
 from fairtrial.text.display import describe_error
 from fairtrial.valuation.chunk import Document
 from fairtrial.valuation.from_trace import from_trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
 _LINES = (".jsonl", ".ndjson")

@@ -13,24 +13,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError
 from fairtrial.formats import recordings
-from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import LargeFile, large_file
 from fairtrial.loading import shards as shard_cutting
 from fairtrial.loading.data_files import is_url, open_data_file
-from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.loading.shards import Shard, group_small_files
 from fairtrial.loading.span_spool import SpanSpool
-from fairtrial.records.attempt import Recording
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
+
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.options import TraceOptions
+    from fairtrial.loading.object_folders import ObjectFolder
+    from fairtrial.records.attempt import Recording
 
 _MOST_PARTS = 256
 """So many parts are open at once."""

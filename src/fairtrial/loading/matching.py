@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import is_
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
 from fairtrial.errors import spell
-from fairtrial.loading.cases import LoadedSet
-from fairtrial.loading.sources import Source
 from fairtrial.loading.spooled_recordings import SpooledRecording, SpooledRecordings
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Failure, Recording
@@ -19,6 +17,10 @@ from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.loading.cases import LoadedSet
+    from fairtrial.loading.sources import Source
 
 Match = Literal["id", "session", "query", "order"]
 RecordedInput = Recording | EvalCase | SpooledRecording

@@ -7,9 +7,12 @@ import re
 import subprocess
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairtrial.loading.git_files import find_repository
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _STATUS = ("git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-uno")
 """One process tells the commit and the changed files."""

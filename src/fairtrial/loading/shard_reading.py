@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from io import SEEK_END
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from msgspec.structs import replace
 
@@ -24,10 +24,12 @@ from fairtrial.loading.packed_streams import UNREADABLE, unpacked
 from fairtrial.loading.shards import BOM, Columns, Shard
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
 from fairtrial.system.importing import import_extra
 from fairtrial.text.display import describe_error, shorten, without_surrogates
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalSet
 
 LONGEST_LINE = 256 << 20
 """A longer line of JSON lines is refused, so that a worker does not run out of memory."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError
-from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.recognise import Loaded
 from fairtrial.formats.spans.large_files import LargeFile
-from fairtrial.records.attempt import Recording
+
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.options import TraceOptions
+    from fairtrial.formats.recognise import Loaded
+    from fairtrial.records.attempt import Recording
 
 _NO_AGENT = (
     "/: holds spans, but none of them is of an agent, a model or a tool in a dialect that is read here; "

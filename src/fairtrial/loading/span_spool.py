@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.conversation.joining import HistoryKeys, chains, conversation_id, history_keys, successors
 from fairtrial.formats.conversation.nodes import build_nodes
-from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.conversation.span_conversations import (
     Conversation,
     group_conversations,
@@ -25,6 +24,9 @@ from fairtrial.formats.spans.span import LogRecord, Span, SpanItem
 from fairtrial.loading.spooled_recordings import SpooledRecordings
 from fairtrial.loading.temporary_database import TemporaryDatabase
 from fairtrial.records.decoding import json_decoder
+
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.options import TraceOptions
 
 _SCHEMA = """
 CREATE TABLE items (place INTEGER PRIMARY KEY, trace TEXT, is_log INTEGER, outline BLOB, item BLOB);

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
-from fairtrial.loading.temporary_database import TemporaryDatabase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.decoding import json_decoder
+
+if TYPE_CHECKING:
+    from fairtrial.loading.temporary_database import TemporaryDatabase
 
 
 class SpooledRecording:

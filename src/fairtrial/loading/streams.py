@@ -37,13 +37,14 @@ from fairtrial.loading.sources import (
     read_part,
 )
 from fairtrial.planned_case import Pair, PlannedCase
-from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
 from fairtrial.records.keys import digest_bytes
-from fairtrial.records.result import Criterion
 
 if TYPE_CHECKING:
     from hashlib import _Hash
+
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.result import Criterion
 
 RECORDED = "recorded"
 """The id of the eval set of recordings that do not name an eval set."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fairtrial.metrics.adaptive_rubrics import TEMPLATE
 from fairtrial.metrics.asking import judge_each
 from fairtrial.metrics.rubrics import FinalResponseRubrics, RubricQuestions, reply_in_context
-from fairtrial.records.case import EvalCase
-from fairtrial.records.score import Score
-from fairtrial.records.trace import Invocation, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.score import Score
+    from fairtrial.records.trace import Invocation, Trace
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from fairtrial.judge.judge import Judge
 from fairtrial.llm.structured import read_json
 from fairtrial.metrics.judge_context import Texts, agents_at, instructions, tools, user_message
 from fairtrial.metrics.judged_metric import TEMPLATES
 from fairtrial.records.decoding import convert
 from fairtrial.records.rubric import Rubric
-from fairtrial.records.trace import Trace
 from fairtrial.text.language import detect_language
+
+if TYPE_CHECKING:
+    from fairtrial.judge.judge import Judge
+    from fairtrial.records.trace import Trace
 
 TEMPLATE = "adaptive_rubrics"
 RUBRIC_LIMIT = 10

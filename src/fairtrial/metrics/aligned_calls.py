@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.metrics.alignment import Row
-from fairtrial.metrics.argument_matching import CallMatcher
 from fairtrial.records.equality import equal_json
-from fairtrial.records.record import Json
 from fairtrial.records.score import AlignedCall
-from fairtrial.records.trace import ToolCall
 from fairtrial.text.pointer import escape
+
+if TYPE_CHECKING:
+    from fairtrial.metrics.alignment import Row
+    from fairtrial.metrics.argument_matching import CallMatcher
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import ToolCall
 
 _MOST_POINTERS = 20
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from fairtrial.metrics.argument_matching import CallMatcher
 from fairtrial.records.record import Record
 from fairtrial.records.score import Quote
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import call as call_text
 from fairtrial.text.display import compact, shorten, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.metrics.argument_matching import CallMatcher
 
 _LIMIT = 400
 """The most calls that are aligned, because alignment takes quadratic time. Further calls are only listed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
@@ -13,9 +13,11 @@ from fairtrial.config.reader import OptionReader, OptionRecord, Problem
 from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.records.equality import equal_json, have_same_booleans
-from fairtrial.records.trace import ToolCall
 from fairtrial.system.importing import import_path
 from fairtrial.text.pointer import escape
+
+if TYPE_CHECKING:
+    from fairtrial.records.trace import ToolCall
 
 Matcher = Callable[[Any, Any], bool]
 """Whether an actual value satisfies an expected one."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from math import inf
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.metrics.judged_metric import Scale
 from fairtrial.metrics.pairing import (
     EMPTY_CONVERSATION,
     NO_CONVERSATION,
@@ -18,11 +18,14 @@ from fairtrial.metrics.pairing import (
     positions,
     structural_score,
 )
-from fairtrial.records.ballot import Ballot, JudgeAnswer
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import DIALOGUE, Content, missing_reason
 from fairtrial.records.score import PartKey, Quote, Score, average_parts, invocation_key
-from fairtrial.records.trace import Invocation, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.metrics.judged_metric import Scale
+    from fairtrial.records.ballot import Ballot, JudgeAnswer
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Invocation, Trace
 
 
 def score_item(ballot: Ballot, item: str, on: Scale, key: PartKey | None = None, *, label: str = "") -> Score:

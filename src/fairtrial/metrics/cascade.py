@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
@@ -14,12 +14,14 @@ from fairtrial.config.eval_config import ConfigPart
 from fairtrial.config.reader import OptionError, OptionReader
 from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError, nearest
-from fairtrial.metrics.catalog_entry import CatalogEntry
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.records.case import EvalCase
 from fairtrial.records.score import Range, Score, bounds
-from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text import rouge
+
+if TYPE_CHECKING:
+    from fairtrial.metrics.catalog_entry import CatalogEntry
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Invocation, Trace
 
 _MOST_REASONS = 3
 _MOST_QUOTES = 4

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.config.criterion_options import read_criterion
 from fairtrial.config.custom_metric_options import CustomMetricOptions, FunctionFileOptions, InlineFunctionOptions
-from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.config.reader import OptionError, OptionReader
 from fairtrial.config.spelling import file_pointer, snake
 from fairtrial.errors import ConfigError, collecting, nearest
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import configured, installed
-from fairtrial.metrics.catalog_entry import CatalogEntry, VertexMetric
 from fairtrial.metrics.custom.inline_metric import InlineMetric
 from fairtrial.metrics.custom.instance_metric import InstanceMetric, takes_instance
 from fairtrial.metrics.custom.metric_functions import PeerMetric, import_metric
@@ -26,6 +25,10 @@ from fairtrial.metrics.shared_options import BACKEND, INTERIM, JUDGE
 from fairtrial.metrics.signature import signature
 from fairtrial.records.result import Criterion, Metric
 from fairtrial.records.score import Range
+
+if TYPE_CHECKING:
+    from fairtrial.config.eval_config import ConfigPart, EvalConfig
+    from fairtrial.metrics.catalog_entry import CatalogEntry, VertexMetric
 
 BuiltCriterion = tuple[Criterion, list[str]]
 """A criterion, and the warnings of its entry."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.config.option import Option, list_options
 from fairtrial.metrics.shared_options import INTERIM, shared_options
-from fairtrial.records.result import Aggregation
 from fairtrial.records.score import Range
+
+if TYPE_CHECKING:
+    from fairtrial.records.result import Aggregation
 
 
 def _import_metric(path: str) -> type:

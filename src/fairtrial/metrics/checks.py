@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
@@ -14,11 +14,13 @@ from fairtrial.formats.written_checks import read_checks
 from fairtrial.metrics.expectations import undeclared_tools
 from fairtrial.metrics.pairing import broke_here, positions, rest_elsewhere, structural_score, unknown_calls
 from fairtrial.metrics.text_checks import HOLDS, Finding, Subject, compare_value, title
-from fairtrial.records.case import EvalCase
-from fairtrial.records.check import Check
+from fairtrial.records.check import Check  # noqa: TC001  # read at run time
 from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import PartKey, Score, average_parts, invocation_key
-from fairtrial.records.trace import Invocation, ToolCall, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Invocation, ToolCall, Trace
 
 _NO_CHECK = "no check for this invocation"
 

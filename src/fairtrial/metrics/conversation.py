@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from fairtrial.judge.question import Question
 from fairtrial.metrics.asking import score_item, unfit
 from fairtrial.metrics.judge_context import agents_at, all_replies, instructions, tools, whole
 from fairtrial.metrics.judged_metric import RUBRIC, JudgedMetric, scale
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import DIALOGUE, Content
 from fairtrial.records.score import PartKey, Score, average_parts
-from fairtrial.records.trace import Trace
+
+if TYPE_CHECKING:
+    from fairtrial.judge.question import Question
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Trace
 
 YES_OR_NO = scale(["yes"], ["no"])
 SUCCESS = {

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from fairtrial.llm.listed_prices import find_price
 from fairtrial.metrics.pairing import missing_calls, score_each
-from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Score
-from fairtrial.records.trace import Invocation, Trace
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Invocation, Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 from fairtrial.errors import nearest
-from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Json
 from fairtrial.records.trace import HANDOVER, Invocation, Message, ToolCall, Trace
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
 
 _TRANSFER = "transfer_to_"
 """The prefix of tools by which ADK, the OpenAI Agents SDK and LangGraph hand over to another agent."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
@@ -13,8 +13,6 @@ from fairtrial.metrics.asking import judge_each
 from fairtrial.metrics.facts_match import Ignore, Kinds, Locale, Units, check_units, promise_score, state_fact
 from fairtrial.metrics.judge_context import Texts, actions, agents_at, earlier, instructions, tools, user_message
 from fairtrial.metrics.pairing import unknown_calls
-from fairtrial.records.case import EvalCase
-from fairtrial.records.contents import Content
 from fairtrial.records.score import PartKey, Quote, Score, StatedFact, average_parts
 from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
 from fairtrial.text.facts.fact import KINDS, Fact
@@ -23,6 +21,10 @@ from fairtrial.text.facts.fact_evidence import Evidence, EvidenceTexts, Support,
 from fairtrial.text.facts.own_units import parse_units
 from fairtrial.text.facts.promises import find_promises
 from fairtrial.text.facts.quotations import find_quotations, fold_quotation
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.contents import Content
 
 _EVIDENCE: tuple[Content, ...] = ("user", "results")
 _NO_TEXT = "no user message, result or instruction"

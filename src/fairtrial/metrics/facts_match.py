@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
@@ -12,17 +12,19 @@ from fairtrial.config.reader import OptionError, check_options
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.facts_names import collect_names
 from fairtrial.metrics.pairing import compare_each, no_reference
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import FactState, PartKey, Quote, Score, StatedFact, TextPlace, average_parts
-from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text.facts.fact import KINDS, Fact, Kind
 from fairtrial.text.facts.fact_agreement import Reader, compare_facts
 from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_value import fact_value
-from fairtrial.text.facts.finding import Agreement, Finding
 from fairtrial.text.facts.own_units import parse_units
-from fairtrial.text.facts.promises import Promise
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Invocation, Trace
+    from fairtrial.text.facts.finding import Agreement, Finding
+    from fairtrial.text.facts.promises import Promise
 
 _UNNAMED = "neither the reference nor the user names it"
 _UNPRICED = "neither the reference nor the user states its amount"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _IDENTIFIER = re.compile(r"[a-z]+[a-z0-9]*(?:[_@.-][a-z0-9]+)+")
 _LONGEST = 40

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from fairtrial.metrics.tool_outages import needs_result, tool_outages
 from fairtrial.protocols import ExplainsExpectation, explains_expectation
-from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase
 from fairtrial.records.result import Criterion, Fault, InvocationInjection, Outcome, Verdict
 from fairtrial.records.score import FaultSide, Score, is_fully_scored
-from fairtrial.records.trace import Trace
 from fairtrial.text.display import describe_error, shorten
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Trace
 
 SIMULATOR = "per_turn_user_simulator_quality_v1"
 

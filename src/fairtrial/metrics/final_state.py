@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
 from fairtrial.config.reader import OptionReader, ReadWith, check_options
 from fairtrial.metrics.argument_matching import CallMatcher, read_rules
-from fairtrial.records.case import EvalCase
 from fairtrial.records.score import Score
 from fairtrial.records.trace import ToolCall, Trace
 from fairtrial.text.display import compact, shorten
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
 
 _STATE = "state"
 _SHOWN = 200

@@ -5,27 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from fairtrial.judge.question import Question
 from fairtrial.llm.fences import numbered
 from fairtrial.llm.structured import read_json
 from fairtrial.metrics.asking import judge_each
 from fairtrial.metrics.judge_context import Texts, actions, agents_at, earlier, instructions, tools, user_message
 from fairtrial.metrics.judged_metric import TEMPLATES, JudgedMetric, scale
 from fairtrial.records.ballot import Ballot, JudgeAnswer
-from fairtrial.records.case import EvalCase
-from fairtrial.records.contents import Content
+from fairtrial.records.contents import Content  # noqa: TC001  # read at run time
 from fairtrial.records.decoding import convert
 from fairtrial.records.score import PartKey, Quote, Score, average_parts
 from fairtrial.records.trace import Invocation, Message, Trace
 from fairtrial.text.language import detect_language
 from fairtrial.text.quoting import SHORTEST, Haystack
 from fairtrial.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from fairtrial.judge.question import Question
+    from fairtrial.records.case import EvalCase
 
 AT_ONCE = 40
 """The largest number of sentences that one question asks about."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from fairtrial.records.contents import find_media, name_media, placeholder, readable
-from fairtrial.records.record import Json
 from fairtrial.records.state_delta import read_delta
 from fairtrial.records.trace import AgentDetails, Invocation, Message, Part, ToolCall, ToolResult, Trace
 from fairtrial.text.display import compact
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The kinds of pictures that the models of all large providers see."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
 from fairtrial.config.option import NOT_BLANK
 from fairtrial.config.reader import OptionError, OptionRecord, check_options
-from fairtrial.judge.judge import Judge
+from fairtrial.judge.judge import Judge  # noqa: TC001  # read at run time
 from fairtrial.judge.question import Question, answer_schema
 from fairtrial.judge.voting import Rule, majority, middle
 from fairtrial.llm.prompts import Templates
-from fairtrial.records.ballot import Answer, JudgeAnswer
-from fairtrial.records.record import Json
 from fairtrial.text.language import detect_language
+
+if TYPE_CHECKING:
+    from fairtrial.records.ballot import Answer, JudgeAnswer
+    from fairtrial.records.record import Json
 
 TEMPLATES = Templates("fairtrial.metrics")
 _SINGLE = "prompt_template"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import withheld_reason
 from fairtrial.records.score import PartKey, Score, average_parts, invocation_key, invocation_keys
 from fairtrial.records.trace import Invocation, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
 
 _UNKNOWN_CALLS = "the recording does not say which tools were called; record messages with `tool_calls`, or spans"
 NEVER_REACHED = "never reached: the recording ends before this invocation"

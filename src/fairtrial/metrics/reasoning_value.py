@@ -11,12 +11,8 @@ from msgspec import Meta
 
 from fairtrial.config.reader import check_options
 from fairtrial.errors import CaseError, UsageError
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import CONTENTS, withheld_reason
-from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.score import Score
-from fairtrial.records.trace import Trace
-from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.embed import Reservations
 from fairtrial.valuation.from_trace import from_trace
 from fairtrial.valuation.trace_value import (
@@ -29,6 +25,10 @@ from fairtrial.valuation.trace_value import (
 from fairtrial.valuation.whole_trace import embed_traces, trace_embedder, trace_limits
 
 if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.reasoning import ReasoningTrace
+    from fairtrial.records.trace import Trace
+    from fairtrial.records.value_row import Nearest
     from fairtrial.valuation.novelty import VectorCache
     from fairtrial.valuation.segmented_index import SegmentedIndex
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
 from fairtrial.config.reader import check_options
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.pairing import compare_each, no_reference
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import PartKey, Quote, Score
-from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text import rouge
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Invocation, Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fairtrial.judge.question import Question
 from fairtrial.metrics.asking import judge_pairs, score_item
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.judged_metric import GRADES, JudgedMetric
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import readable
-from fairtrial.records.score import Score
-from fairtrial.records.trace import Invocation, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.judge.question import Question
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.score import Score
+    from fairtrial.records.trace import Invocation, Trace
 
 
 @dataclass(frozen=True)

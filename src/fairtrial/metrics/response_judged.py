@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 from msgspec.structs import replace
 
 from fairtrial.config.reader import OptionError, ReadWith
-from fairtrial.judge.question import Question
 from fairtrial.metrics.asking import judge_pairs, score_item
 from fairtrial.metrics.cascade import FirstCriterion, explain, is_audited, read_first, word_overlap
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.judge_context import actions, full_reply, history
 from fairtrial.metrics.judged_metric import VALIDITY, JudgedMetric
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import DIALOGUE, Content, readable
 from fairtrial.records.score import FirstDecision, Score
-from fairtrial.records.trace import Invocation, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.judge.question import Question
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Invocation, Trace
 
 
 @dataclass(frozen=True)

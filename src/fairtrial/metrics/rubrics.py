@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from fairtrial.config.reader import OptionError, OptionReader, ReadWith
 from fairtrial.formats.adk.case_parts import rubrics as read_rubrics
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.judge.question import Question
 from fairtrial.metrics.adaptive_rubrics import TEMPLATE, Aspect, make_rubrics
 from fairtrial.metrics.asking import judge_each, score_item, unfit
 from fairtrial.metrics.judge_context import (
@@ -30,12 +29,15 @@ from fairtrial.metrics.judge_context import (
     whole,
 )
 from fairtrial.metrics.judged_metric import RUBRIC, TEMPLATES, JudgedMetric
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import DIALOGUE, Content
-from fairtrial.records.record import Json
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.score import PartKey, Score, average_parts
-from fairtrial.records.trace import Invocation, Part, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.judge.question import Question
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import Invocation, Part, Trace
 
 FINAL_RESPONSE, TOOL_USE, TRAJECTORY = "FINAL_RESPONSE_QUALITY", "TOOL_USE_QUALITY", "TRAJECTORY_QUALITY"
 _KINDS = {FINAL_RESPONSE, TOOL_USE, TRAJECTORY}

@@ -7,11 +7,13 @@ import functools
 import hashlib
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.metrics.judged_metric import JudgedMetric
-from fairtrial.records.record import Json
 from fairtrial.system.parsing import read_source
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 
 def signature(metric: Any) -> dict[str, Json]:

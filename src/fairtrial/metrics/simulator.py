@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 from msgspec.structs import replace
 
 from fairtrial.config.option import NOT_BLANK
-from fairtrial.judge.question import Question
 from fairtrial.metrics.asking import score_item, unfit
 from fairtrial.metrics.judge_context import Texts, earlier
 from fairtrial.metrics.judged_metric import VALIDITY, JudgedMetric
 from fairtrial.metrics.pairing import broke_here
-from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.contents import DIALOGUE, withheld_reason
 from fairtrial.records.score import Score, average_parts, invocation_key
-from fairtrial.records.trace import Trace
 from fairtrial.simulate.personas import find_persona
 from fairtrial.simulate.user_options import STOP_SIGNAL
+
+if TYPE_CHECKING:
+    from fairtrial.judge.question import Question
+    from fairtrial.records.case import EvalCase, Scenario
+    from fairtrial.records.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fairtrial.metrics.pairing import unknown_calls
-from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Json
 from fairtrial.records.score import PartKey, Score, average_parts
 from fairtrial.records.state_delta import StateDelta, read_delta
 from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
-from fairtrial.records.workspace import Order, WorkspaceCheck
 from fairtrial.text.text_decisions import TEXT_CHECKS, Decision, decide_number, decide_text
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
+    from fairtrial.records.workspace import Order, WorkspaceCheck
 
 _SKILL_TOOLS = ("skill", "activate_skill", "use_skill", "load_skill")
 _SKILL_ARGUMENTS = ("skill", "name", "skill_name", "command")

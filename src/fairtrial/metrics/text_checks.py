@@ -6,18 +6,20 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from fairtrial.records.check import Check
 from fairtrial.records.equality import equal_json
-from fairtrial.records.record import Json
 from fairtrial.records.score import FaultSide, Quote
 from fairtrial.text.display import compact, shorten, visible_line
 from fairtrial.text.json_schemas import json_schema
 from fairtrial.text.user_patterns import user_pattern
 from fairtrial.valuation import embed
+
+if TYPE_CHECKING:
+    from fairtrial.records.check import Check
+    from fairtrial.records.record import Json
 
 _LONGEST = 80
 _AROUND = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
@@ -12,10 +12,12 @@ from fairtrial.config.reader import check_options
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.pairing import compare_each, no_reference
 from fairtrial.metrics.text_checks import contains_text, difference_place, equal_texts
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import PartKey, Quote, Score
-from fairtrial.records.trace import Invocation, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Invocation, Trace
 
 IgnoreCase = Annotated[bool, Meta(description="whether capital and small letters, and full and half width, are equal")]
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import Invocation, ToolResult, Trace
 from fairtrial.text.display import shorten, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
 
 _DOWN = re.compile(
     r"\b(?:Connect(?:ion)?(?:Refused|Reset|Aborted)?Error|(?:Connect|Read|Pool)Timeout|API(?:Connection|Timeout)Error"

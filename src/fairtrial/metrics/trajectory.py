@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -17,10 +17,12 @@ from fairtrial.metrics.alignment import align, align_in_any_order, difference, s
 from fairtrial.metrics.argument_matching import CallMatcher, assignment, read_rules
 from fairtrial.metrics.expectations import conflicting_counts, forbidden_tools, undeclared_tools
 from fairtrial.metrics.pairing import compare_each, missing_calls, rest_elsewhere, unknown_calls
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import PartKey, Score, explain_later
-from fairtrial.records.trace import Invocation, ToolCall, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Invocation, ToolCall, Trace
 
 MatchType = Literal["EXACT", "IN_ORDER", "ANY_ORDER"]
 _NOTHING_EXPECTED = "no expected calls"

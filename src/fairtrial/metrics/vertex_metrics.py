@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fairtrial.judge.service import Service
 from fairtrial.metrics.asking import judge_each, judge_pairs, unfit
 from fairtrial.metrics.expectations import blank_references
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import COMPARABLE
-from fairtrial.records.record import Json
 from fairtrial.records.score import Range, Score
 from fairtrial.records.trace import AgentDetails, Invocation, Message, Step, Thought, ToolCall, Trace
 from fairtrial.text.json_schemas import find_parameters
+
+if TYPE_CHECKING:
+    from fairtrial.judge.service import Service
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
 
 _UNIT, _GRADES = Range(), Range(1.0, 5.0)
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 import regex
 
 from fairtrial.mutations.sections import sections
-from fairtrial.text.language import Language
+
+if TYPE_CHECKING:
+    from fairtrial.text.language import Language
 
 _MARKS = r"[\s\p{P}\p{S}]*"
 _NUMBER = regex.compile(r"\p{N}")

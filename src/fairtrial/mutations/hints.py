@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from fairtrial.records.mutation import Mutation
+if TYPE_CHECKING:
+    from fairtrial.records.mutation import Mutation
 
 _TURNS = ("turn_lost", "stopped_early", "turns_swapped")
 _TRAJECTORY = "tool_trajectory_avg_score"

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 from random import Random
+from typing import TYPE_CHECKING
 
 import regex
 
-from fairtrial.mutations.operator import Invocations, Plant, Scene
 from fairtrial.mutations.structures import is_structured
+
+if TYPE_CHECKING:
+    from fairtrial.mutations.operator import Invocations, Plant, Scene
 
 _LITERAL = regex.compile(
     r"(?P<fence>(?P<mark>`{3,}|~{3,}).*?(?:(?P=mark)|\Z))"

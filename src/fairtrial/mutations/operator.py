@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.records.case import EvalCase
-from fairtrial.records.mutation import Direction, Family
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult
 from fairtrial.text.json_schemas import find_parameters
 from fairtrial.text.language import Language, detect_language, is_traditional
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.mutation import Direction, Family
 
 Invocations = tuple[Invocation, ...]
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.mutations.operator import Invocations, Operator, Rules, Scene
-from fairtrial.planned_case import Pair
-from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase
 from fairtrial.records.mutation import Mutation
-from fairtrial.text.language import Language
+
+if TYPE_CHECKING:
+    from fairtrial.planned_case import Pair
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.case import EvalCase
+    from fairtrial.text.language import Language
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import regex
 
 from fairtrial.mutations.hangul import ends_in_consonant
-from fairtrial.text.language import Language
 from fairtrial.text.sentences import cut
+
+if TYPE_CHECKING:
+    from fairtrial.text.language import Language
 
 _MARKS = r"""(?=[\s.。!！…"'”’」』)）*_~]*\Z)"""
 _KOREAN = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from random import Random
+from typing import TYPE_CHECKING
 
 import regex
 
@@ -11,11 +12,13 @@ from fairtrial.mutations import negation_en, negation_ja, negation_ko, negation_
 from fairtrial.mutations.courtesy import states_nothing
 from fairtrial.mutations.literals import address_texts
 from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffle
-from fairtrial.mutations.phrases import Phrases
 from fairtrial.mutations.text_values import numbers
 from fairtrial.text.language import Language, detect_language
 from fairtrial.text.rouge import characters
 from fairtrial.text.sentences import Piece, cut
+
+if TYPE_CHECKING:
+    from fairtrial.mutations.phrases import Phrases
 
 NEGATE: Mapping[Language, Callable[[str], str | None]] = {
     "en": negation_en.negate,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fairtrial.errors import UsageError, nearest
 from fairtrial.mutations import (
@@ -19,9 +20,11 @@ from fairtrial.mutations import (
 from fairtrial.mutations.literals import keeping_literals
 from fairtrial.mutations.operator import LANGUAGES, Operator, Plant
 from fairtrial.mutations.paraphrases import PARAPHRASED
-from fairtrial.records.mutation import Family
 from fairtrial.system.importing import import_object
-from fairtrial.text.language import Language
+
+if TYPE_CHECKING:
+    from fairtrial.records.mutation import Family
+    from fairtrial.text.language import Language
 
 _BOOK = "book(day=3)"
 _OPENS = "It opens at nine."

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from random import Random
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.mutations.operator import Invocations, Scene
+if TYPE_CHECKING:
+    from fairtrial.mutations.operator import Invocations, Scene
 
 
 def turn_lost(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -12,9 +12,11 @@ import msgspec
 from fairtrial.errors import UsageError
 from fairtrial.llm.provider_refusals import retry_after
 from fairtrial.llm.secrets import redact, without_credentials
-from fairtrial.records.record import Json
 from fairtrial.system.importing import import_extra
 from fairtrial.text.display import shorten, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _ATTEMPTS = 6
 _FIRST_DELAY = 0.5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import msgspec
@@ -13,7 +14,9 @@ from fairtrial.errors import UsageError, spell
 from fairtrial.formats.spans.span_values import member
 from fairtrial.platforms.http_client import HttpClient, RefusedRequestError
 from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore, score_value
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 _ADDRESSES = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST")

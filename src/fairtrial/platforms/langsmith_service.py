@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,7 +13,9 @@ from fairtrial.errors import UsageError, spell
 from fairtrial.formats.spans.span_values import member
 from fairtrial.platforms.http_client import HttpClient
 from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore, score_value
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 KEYS = ("LANGSMITH_API_KEY",)
 _DEFAULT_URL = "https://api.smith.langchain.com"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from fairtrial.errors import UsageError, spell
 from fairtrial.platforms.forwarding import parse_headers
 from fairtrial.platforms.http_client import HttpClient
-from fairtrial.platforms.platform import PushedScore
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.platforms.platform import PushedScore
+    from fairtrial.records.record import Json
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.spans.span_values import member
 from fairtrial.platforms.http_client import HttpClient, RefusedRequestError
 from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore, score_value
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 KEYS = ("PHOENIX_API_KEY",)
 _ADDRESSES = ("PHOENIX_COLLECTOR_ENDPOINT", "PHOENIX_BASE_URL")

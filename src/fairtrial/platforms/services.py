@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fairtrial.errors import UsageError, nearest
-from fairtrial.platforms.platform import LabelSource, ScoreTarget, TraceSource
+
+if TYPE_CHECKING:
+    from fairtrial.platforms.platform import LabelSource, ScoreTarget, TraceSource
 
 SERVICES = {
     "langfuse": ("fairtrial.platforms.langfuse_service", "Langfuse"),

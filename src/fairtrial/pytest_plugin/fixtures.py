@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fairtrial.errors import FairtrialError
-from fairtrial.pytest_plugin.case_sources import TestedCase
 from fairtrial.pytest_plugin.plugin_options import option_value
-from fairtrial.pytest_plugin.suite import Suite
 from fairtrial.records.attempt_rule import ALL, AttemptRule
 from fairtrial.records.result import CaseResult, Verdict
 
 if TYPE_CHECKING:
+    from fairtrial.pytest_plugin.case_sources import TestedCase
+    from fairtrial.pytest_plugin.suite import Suite
     from fairtrial.records.trace import ToolCall, Trace
 
 

@@ -8,20 +8,22 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from fairtrial.agents.restarts import Restarts
 from fairtrial.errors import SimulatorError, StoreError, UsageError
-from fairtrial.planned_case import Pair, PlannedCase
-from fairtrial.protocols import Agent
 from fairtrial.recording.error_descriptions import find_cause
 from fairtrial.recording.held_conversation import HeldConversation, Limits
 from fairtrial.recording.holding import DIRECT, Holding
 from fairtrial.recording.message_pace import MessagePace
-from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Invocation, Message, Trace
 from fairtrial.system.concurrency import concurrently
 from fairtrial.text.display import count, shorten
+
+if TYPE_CHECKING:
+    from fairtrial.planned_case import Pair, PlannedCase
+    from fairtrial.protocols import Agent
+    from fairtrial.records.attempt import Recording
 
 KEEP_SECONDS = 5.0
 """The shortest time between two recordings of one unfinished conversation."""

@@ -6,12 +6,15 @@ import asyncio
 import os
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairtrial.agents.outages import find_outage
 from fairtrial.errors import AgentError, CaseError, FairtrialError, SimulatedToolError, SimulatorError
-from fairtrial.records.attempt import Failure, Side
 from fairtrial.system.importing import user_line
 from fairtrial.text.display import describe_error, shorten
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Failure, Side
 
 _OWN_FOLDERS = (f"{Path(__file__).parents[1]}{os.sep}", f"{Path(asyncio.__file__).parents[1]}{os.sep}")
 """This package, and the standard library."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -17,19 +17,21 @@ from fairtrial.agents.outages import find_outage
 from fairtrial.agents.restarts import FirstCall, Restarts
 from fairtrial.agents.sending import send_message
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, StoreError, UsageError
-from fairtrial.planned_case import PlannedCase
 from fairtrial.protocols import Agent, HidesCalls, ReportsGaps, Session, Simulator, TakesEarlierTurns
 from fairtrial.recording.error_descriptions import SIDES, find_cause, find_place, find_side, shorten_traceback
 from fairtrial.recording.invocation_builder import InvocationBuilder
-from fairtrial.recording.message_pace import MessagePace
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.decoding import json_decoder
-from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json, Record
 from fairtrial.records.trace import About, Invocation, Message, Trace
 from fairtrial.simulate.observed_environment import ObservedEnvironment, read_usage
 from fairtrial.system.concurrency import ends_the_run
 from fairtrial.text.display import count, describe_error
+
+if TYPE_CHECKING:
+    from fairtrial.planned_case import PlannedCase
+    from fairtrial.recording.message_pace import MessagePace
+    from fairtrial.records.model_usage import ModelUsage
 
 _GRACE = 1.0
 """Seconds that an agent may take to stop after its time limit. After that, the run goes on without it."""

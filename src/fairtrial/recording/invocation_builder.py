@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.formats.tool_failures import is_failure
-from fairtrial.protocols import Item
 from fairtrial.records.trace import Durations, Event, Invocation, Step, ToolResult, Usage, split_reply
-from fairtrial.simulate.observed_environment import ObservedEnvironment
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
+    from fairtrial.simulate.observed_environment import ObservedEnvironment
 
 
 @dataclass(slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.records.record import Record
-from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.score import Range
+
+if TYPE_CHECKING:
+    from fairtrial.records.result import CaseResult, Verdict
 
 
 class CriterionTerms(Record, frozen=True):

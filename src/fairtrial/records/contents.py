@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 Content = Literal["user", "reply", "messages", "thoughts", "args", "results"]
 """A kind of content. `messages` are messages of the agent before its reply."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairtrial.records.record import Json
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _encode = msgspec.json.Encoder().encode
 _SCALARS = frozenset((str, int, float, bool, type(None)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record, without_defaults
-from fairtrial.records.trace import Trace
 from fairtrial.records.workspace import WorkspaceCheck
+
+if TYPE_CHECKING:
+    from fairtrial.records.trace import Trace
 
 STATE_KEY = "workspace"
 """The key of the state delta in the final state of a trace."""

@@ -7,21 +7,23 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.adk.strict import strict_invocation
 from fairtrial.formats.adk.write import invocation_json
-from fairtrial.records.attempt import Recording
-from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.record import Json
 from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.score import Score, scores_of_invocations
-from fairtrial.records.trace import Invocation, Trace
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.transcript import transcripts
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.expectation import ExpectedCase
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import Invocation, Trace
 
 _STATUS = {
     Verdict.PASSED: 1,

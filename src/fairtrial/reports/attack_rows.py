@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from fairtrial.records.attacks.attack_report import AttackRate, AttackReport
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import DASH, interval, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.text.display import visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.attacks.attack_report import AttackRate, AttackReport
 
 _TITLES = (
     ("utility", "utility unattacked"),

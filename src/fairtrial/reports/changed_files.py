@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from fairtrial.records.attempt import Recording
-from fairtrial.records.result import CaseResult
 from fairtrial.records.state_delta import FileChange, GitState, StateDelta, read_delta
 from fairtrial.reports.markdown_text import code_block
 from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.transcript import RecordingReader
 from fairtrial.text.display import count, shorten, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.result import CaseResult
 
 _SIGNS = {"added": "+", "changed": "±", "removed": "-"}
 _HEADER_OF_DIFF = re.compile(r"\A--- [^\n]*\n\+\+\+ [^\n]*\n")

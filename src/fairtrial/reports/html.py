@@ -15,17 +15,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from itertools import chain, count, islice, repeat
-from typing import IO, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from fairtrial.records.run_comparison import Comparison
 from fairtrial.reports.html_index import Cleaner, IndexedRows, Packer, data_element, packed_element, page_pieces
 from fairtrial.reports.html_summary import summary_html
 from fairtrial.reports.page_shell import asset, page_policy
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.views import view_shapes as shapes
-from fairtrial.reports.views.attempt_shapes import AttemptView
 from fairtrial.reports.views.view import RunReader, comparison_view
 from fairtrial.text.display import visible
 from fairtrial.text.languages import ENGLISH, speaking
@@ -33,6 +31,10 @@ from fairtrial.text.redaction.redact import may_hold_secrets, redact
 from fairtrial.text.redaction.redact_json import redact_json
 from fairtrial.text.redaction.secret_names import kind_of_name
 from fairtrial.text.redaction.secret_values import secret_under
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_comparison import Comparison
+    from fairtrial.reports.views.attempt_shapes import AttemptView
 
 CHUNK = 100
 LIMIT = 50_000_000

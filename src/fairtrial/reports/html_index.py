@@ -6,13 +6,15 @@ import base64
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
 from fairtrial.reports.html_summary import LISTED, is_listed
-from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.view import ComparedRow, compared_row
+
+if TYPE_CHECKING:
+    from fairtrial.reports.views import view_shapes as shapes
 
 Cleaner = Callable[[Any], Any]
 """Returns JSON without what the page must not hold."""

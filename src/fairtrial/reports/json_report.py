@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 from msgspec.structs import asdict
@@ -12,7 +12,9 @@ from msgspec.structs import asdict
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.views.attempt_shapes import ReportedAttempt
 from fairtrial.reports.views.view import RunReader
-from fairtrial.reports.views.view_shapes import CaseRow
+
+if TYPE_CHECKING:
+    from fairtrial.reports.views.view_shapes import CaseRow
 
 
 def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:

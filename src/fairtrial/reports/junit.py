@@ -14,14 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import IO, BinaryIO, NamedTuple
+from typing import IO, TYPE_CHECKING, BinaryIO, NamedTuple
 from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
-from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.result import CaseResult, Fault, Outcome, Verdict
-from fairtrial.records.run import RunInfo
-from fairtrial.records.summary import Summary
 from fairtrial.reports.attack_rows import attack_lines
 from fairtrial.reports.attempts import CaseAttempts
 from fairtrial.reports.failures.failure_table import decisive_line
@@ -33,6 +30,11 @@ from fairtrial.reports.transcript import Transcript, transcripts
 from fairtrial.reports.transcript_lines import transcript_lines
 from fairtrial.text.display import count, shorten, visible, visible_line
 from fairtrial.text.redaction.redact import without_secrets
+
+if TYPE_CHECKING:
+    from fairtrial.records.judging.calibration import Calibration
+    from fairtrial.records.run import RunInfo
+    from fairtrial.records.summary import Summary
 
 _SUITE = "fairtrial"
 """The name of the suite of an eval set without an id, and of the test case of the run itself."""

@@ -10,15 +10,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec.structs import replace
 
-from fairtrial.records.attempt import Failure
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison
-from fairtrial.records.summary import CriterionSummary, Estimate, Summary
 from fairtrial.reports.attack_rows import attack_markdown
 from fairtrial.reports.attempts import CaseAttempts, by_case
 from fairtrial.reports.changed_files import ChangeReader
@@ -28,7 +25,6 @@ from fairtrial.reports.decisions.markdown_comparison import change_text, list_fl
 from fairtrial.reports.failures.mode_lines import mode_lines
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
 from fairtrial.reports.numbers import DASH, format_estimate, interval, with_unit
-from fairtrial.reports.report_table import ReportedRun, ReportOptions
 from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.shown_criteria import informative
 from fairtrial.reports.skill_uses import skill_markdown
@@ -37,6 +33,12 @@ from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.transcript import Transcript
 from fairtrial.text.display import count, shorten
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Failure
+    from fairtrial.records.run import RunInfo
+    from fairtrial.records.summary import CriterionSummary, Estimate, Summary
+    from fairtrial.reports.report_table import ReportedRun, ReportOptions
 
 LARGEST = 60_000
 """The characters of a report."""

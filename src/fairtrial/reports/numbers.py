@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_HALF_UP, Decimal
+from typing import TYPE_CHECKING
 
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.records.result import Outcome
 from fairtrial.records.summary import Estimate
 from fairtrial.stats.interval import LOGARITHMIC
+
+if TYPE_CHECKING:
+    from fairtrial.records.result import Outcome
 
 DASH = "–"
 _MOST_DIGITS = 7

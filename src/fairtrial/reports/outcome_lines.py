@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
@@ -13,13 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from fairtrial.records.result import Outcome, Verdict
-from fairtrial.records.score import Quote, Score
 from fairtrial.reports.numbers import DASH, against, beside, number, quantity, with_unit
 from fairtrial.reports.terminal_layout import Indented, marked_line
 from fairtrial.text.display import WORD, fold, shorten, visible, visible_line
 from fairtrial.text.languages import say, say_count
 from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.translated_lines import say_sentence
+
+if TYPE_CHECKING:
+    from fairtrial.records.score import Quote, Score
 
 _TOKENS = LazyPattern(rf"{WORD}|\s+|.", flags=re.DOTALL)
 _LONGEST_DIFF = 4000

@@ -7,17 +7,19 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import UsageError
-from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.score import Range
 from fairtrial.records.summary import Estimate, Summary
 from fairtrial.reports.summary_table import MARKS
 from fairtrial.system.importing import import_extra
 from fairtrial.text.display import shorten, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.judging.calibration import Calibration
+    from fairtrial.records.run_comparison import Comparison
 
 EXTRA = "plots"
 COLOURS = {

@@ -6,16 +6,18 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.records.case import EvalCase
-from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.text.display import shorten, visible
 from fairtrial.text.redaction.redact import without_secrets
 from fairtrial.version import __version__
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.expectation import ExpectedCase
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LONGEST = 1_000

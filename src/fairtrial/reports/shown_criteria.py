@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.records.summary import CriterionSummary, Summary
+
+if TYPE_CHECKING:
+    from fairtrial.records.summary import CriterionSummary, Summary
 
 _ALWAYS_COMPUTED = frozenset(entry.name for entry in CATALOG.values() if entry.always_computed)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from fairtrial.records.summary import SkillUse
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import DASH
 from fairtrial.reports.rows import Rows
 from fairtrial.text.display import count, visible_line
 from fairtrial.text.languages import say
+
+if TYPE_CHECKING:
+    from fairtrial.records.summary import SkillUse
 
 _MOST_LISTED = 5
 _MOST_COLUMNS = 7

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.result import CaseResult
-from fairtrial.records.summary import RunUsage
 from fairtrial.reports.numbers import DASH, dollars
 from fairtrial.reports.rows import Rows
 from fairtrial.text.languages import say, say_count
+
+if TYPE_CHECKING:
+    from fairtrial.records.model_usage import ModelUsage
+    from fairtrial.records.result import CaseResult
+    from fairtrial.records.summary import RunUsage
 
 _SIDES = ("agent", "judges", "simulated users", "played tools")
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.result import Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
 from fairtrial.reports.decisions.gate_report import gate_report
 from fairtrial.reports.decisions.pass_k_table import pass_k_rows
@@ -22,6 +21,10 @@ from fairtrial.reports.skill_uses import skill_tables
 from fairtrial.reports.spending import spending_rows
 from fairtrial.text.display import visible, visible_line
 from fairtrial.text.languages import say, say_count, say_reason
+
+if TYPE_CHECKING:
+    from fairtrial.records.judging.calibration import Calibration
+    from fairtrial.records.run import RunInfo
 
 MARKS = {
     Verdict.PASSED: ("✓", "green"),

@@ -11,17 +11,17 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.judge.ballot_costs import collect_ballot_ids
-from fairtrial.records.attempt import Recording
-from fairtrial.records.ballot import JudgeAnswer, Vote
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import CaseResult, JudgeStats, Outcome, Verdict
-from fairtrial.records.run import RunInfo
-from fairtrial.records.score import FaultSide, PartKind, Score
 from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult
 from fairtrial.reports.views.view import attempt_parts
 from fairtrial.text.display import compact
 
 if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.ballot import JudgeAnswer, Vote
+    from fairtrial.records.run import RunInfo
+    from fairtrial.records.score import FaultSide, PartKind, Score
     from fairtrial.reports.report_table import ReportedRun
 
 Row = tuple[Any, ...]

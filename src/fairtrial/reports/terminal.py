@@ -5,18 +5,15 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fairtrial.records.attempt import Failure
-from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.result import CaseResult, InvocationInjection, Outcome, Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Score, settle
-from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import CaseAttempts, attempts
 from fairtrial.reports.numbers import beside, quantity, with_unit
 from fairtrial.reports.outcome_lines import outcome_lines
@@ -27,6 +24,12 @@ from fairtrial.reports.transcript import Transcript
 from fairtrial.reports.transcript_lines import Line, fold_middle, transcript_lines
 from fairtrial.text.display import shorten, visible, visible_line
 from fairtrial.text.languages import say, say_count
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Failure
+    from fairtrial.records.judging.calibration import Calibration
+    from fairtrial.records.run import RunInfo
+    from fairtrial.records.summary import Summary
 
 LISTED = 200
 """Up to this number of attempts, a report lists each of them. Of a larger run it lists those that did not pass."""

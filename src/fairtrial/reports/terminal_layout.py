@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from fairtrial.records.result import Verdict
 from fairtrial.reports.summary_table import MARKS
+
+if TYPE_CHECKING:
+    from fairtrial.records.result import Verdict
 
 
 def marked_line(verdict: Verdict, *parts: str | tuple[str, str]) -> Table:

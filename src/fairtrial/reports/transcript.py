@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
-from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.failure_mode import FailedAttempt
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Trace
-from fairtrial.reports.report_table import ReportedRun
+
+if TYPE_CHECKING:
+    from fairtrial.records.expectation import ExpectedCase
+    from fairtrial.reports.report_table import ReportedRun
 
 _END = (sys.maxsize, Recording("", Trace()))
 """The place after all recordings."""

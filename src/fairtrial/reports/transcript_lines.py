@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fairtrial.records.attempt import Failure
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import placeholder
 from fairtrial.records.failure_mode import StepKind
 from fairtrial.records.state_delta import read_delta
@@ -17,6 +15,10 @@ from fairtrial.reports.transcript import JudgedPart, Transcript, judged_parts
 from fairtrial.text.display import call, compact, fold, visible_line
 from fairtrial.text.languages import say
 from fairtrial.text.translated_lines import say_sentence
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Failure
+    from fairtrial.records.case import EvalCase
 
 LONGEST = 600
 """A text of more characters is folded, unless everything is asked for."""

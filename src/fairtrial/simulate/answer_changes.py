@@ -6,9 +6,12 @@ import json
 import math
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from fairtrial.records.record import Json
 from fairtrial.text.display import compact
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _GARBLED = "\ufffd"
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.llm.model_pool import ModelPool
-from fairtrial.protocols import Environment, Real
-from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall, ToolResult, Trace
 from fairtrial.text.display import compact
+
+if TYPE_CHECKING:
+    from fairtrial.llm.model_pool import ModelPool
+    from fairtrial.protocols import Environment, Real
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.errors import UsageError, nearest
-from fairtrial.planned_case import Environments
-from fairtrial.records.record import Json
 from fairtrial.simulate.answer_changes import CHANGES
 from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.simulate.environment_options import (
@@ -21,6 +20,10 @@ from fairtrial.simulate.environment_options import (
     InjectionConfig,
     SimulatedTool,
 )
+
+if TYPE_CHECKING:
+    from fairtrial.planned_case import Environments
+    from fairtrial.records.record import Json
 
 Degrade = Callable[[EnvironmentOptions | None, str, int], EnvironmentOptions]
 """Returns the options of an environment in which one tool is degraded. The seed chooses places in answers.

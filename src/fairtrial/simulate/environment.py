@@ -8,16 +8,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from fairtrial.errors import SimulatedToolError, nearest
 from fairtrial.llm.model import NamedModel
-from fairtrial.llm.model_pool import ModelPool
-from fairtrial.protocols import Model, Real
-from fairtrial.records.case import EvalCase
 from fairtrial.records.equality import equal_json
-from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Injection, ToolCall, ToolResult, Trace
 from fairtrial.simulate.answer_changes import CHANGES
@@ -35,6 +32,12 @@ from fairtrial.simulate.tau2_domain import Tau2Domain, Tau2World, open_domain
 from fairtrial.text.display import call as shown_call
 from fairtrial.text.display import compact, shorten
 from fairtrial.text.globs import fits
+
+if TYPE_CHECKING:
+    from fairtrial.llm.model_pool import ModelPool
+    from fairtrial.protocols import Model, Real
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.model_usage import ModelUsage
 
 
 def chance(*place: Json) -> float:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import ConfigError, SimulatorError, lacks_extra, nearest
 from fairtrial.llm.fences import Fences
-from fairtrial.records.case import Behavior, Persona
 from fairtrial.records.reply import Prompt
 
 if TYPE_CHECKING:
     from jinja2 import nodes
     from jinja2.sandbox import SandboxedEnvironment
+
+    from fairtrial.records.case import Behavior, Persona
 
 _REQUIRED = ("stop_signal", "conversation_plan", "conversation_history")
 _NAMES = (*_REQUIRED, "persona")

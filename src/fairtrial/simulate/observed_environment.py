@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -21,9 +22,11 @@ from fairtrial.protocols import (
     UsesTools,
 )
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.record import Json
-from fairtrial.records.trace import ToolCall, ToolResult
 from fairtrial.text.display import describe_error, shorten
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import ToolCall, ToolResult
 
 
 class ObservedEnvironment:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from fairtrial.records.record import Json
 from fairtrial.simulate.answer_changes import Path, change_at
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 ORIGINAL = "{original}"
 """The mark in a text for the value that stood at the place."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from fairtrial.errors import SimulatedToolError
 from fairtrial.llm.prompts import Templates
 from fairtrial.llm.structured import read_json
-from fairtrial.protocols import Model
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.record import Json
-from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import compact, shorten
 from fairtrial.text.language import detect_language
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Model
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import ToolCall
 
 TEMPLATES, TEMPLATE = Templates("fairtrial.simulate"), "simulated_tool"
 _ATTEMPTS = 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -11,12 +11,14 @@ from msgspec.structs import replace
 from fairtrial.errors import SimulatorError
 from fairtrial.llm.prompts import Templates
 from fairtrial.llm.structured import read_json
-from fairtrial.protocols import Model
 from fairtrial.records.case import Scenario
 from fairtrial.records.decoding import convert
-from fairtrial.records.record import Json
 from fairtrial.text.language import detect_language
 from fairtrial.text.rouge import characters, rouge
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Model
+    from fairtrial.records.record import Json
 
 TEMPLATES = Templates("fairtrial.simulate")
 _BATCH = 10

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import ConfigError, SimulatedToolError, nearest
 from fairtrial.formats.benchmarks.tau2_tasks import ASSERTIONS, DB_MATCH
 from fairtrial.formats.messages import read_response
-from fairtrial.records.record import Json
-from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import compact, shorten
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import ToolCall
 
 _INSTALL = "git clone https://github.com/sierra-research/tau2-bench && pip install -e ./tau2-bench"
 _LISTED = 10

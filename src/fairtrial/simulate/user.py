@@ -5,26 +5,29 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from fairtrial.errors import ConfigError, SimulatorError
 from fairtrial.llm.model import NamedModel
-from fairtrial.llm.model_pool import ModelPool
 from fairtrial.llm.prompts import Templates
-from fairtrial.protocols import Model, OffersUserTools
-from fairtrial.records.case import EvalCase, Persona, Scenario
 from fairtrial.records.contents import readable
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.record import Json
-from fairtrial.records.reply import Prompt
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Trace
 from fairtrial.simulate.instructions import custom_prompt, validate
 from fairtrial.simulate.personas import find_persona
 from fairtrial.simulate.user_options import KEY, UserOptions
 from fairtrial.text.display import compact, shorten
 from fairtrial.text.language import detect_language
+
+if TYPE_CHECKING:
+    from fairtrial.llm.model_pool import ModelPool
+    from fairtrial.protocols import Model, OffersUserTools
+    from fairtrial.records.case import EvalCase, Persona, Scenario
+    from fairtrial.records.record import Json
+    from fairtrial.records.reply import Prompt
 
 _MARK = "CALL"
 _LONGEST = 10_000

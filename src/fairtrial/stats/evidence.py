@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fairtrial.stats.interval import Interval
+if TYPE_CHECKING:
+    from fairtrial.stats.interval import Interval
 
 Wave = Sequence[float | None]
 """One value in 0..1 for each case, in the same order in every wave. None is a missing value."""

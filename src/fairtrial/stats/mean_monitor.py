@@ -20,10 +20,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.stats.evidence import EVEN, Evidence
-from fairtrial.stats.interval import Interval
+
+if TYPE_CHECKING:
+    from fairtrial.stats.interval import Interval
 
 VALUES_BETWEEN_FALSE_ALARMS = 100_000
 REFERENCE = 300

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.records.average import mean
-from fairtrial.stats.fixed_cases import CaseSample
+
+if TYPE_CHECKING:
+    from fairtrial.stats.fixed_cases import CaseSample
 
 
 class VarianceSplit(NamedTuple):

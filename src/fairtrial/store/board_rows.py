@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import sqlalchemy as sa
 
 from fairtrial.records.board_event import BoardEvent
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
-from fairtrial.store.connections import Connections
 from fairtrial.store.schema import BOARD_EVENTS
-from fairtrial.system.unreadable_rows import UnreadableRows
+
+if TYPE_CHECKING:
+    from fairtrial.store.connections import Connections
+    from fairtrial.system.unreadable_rows import UnreadableRows
 
 
 class BoardRows:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import sqlalchemy as sa
 
 from fairtrial.errors import StoreError
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
-from fairtrial.store.connections import Connections
 from fairtrial.store.schema import HISTORIES, RESULTS, RUNS
 from fairtrial.store.statements import replace_all
+
+if TYPE_CHECKING:
+    from fairtrial.store.connections import Connections
 
 T = TypeVar("T")
 

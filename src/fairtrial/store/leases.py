@@ -11,13 +11,15 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from fairtrial.errors import StoreError, UsageError
-from fairtrial.store.connections import Connections
 from fairtrial.store.schema import LEASES
+
+if TYPE_CHECKING:
+    from fairtrial.store.connections import Connections
 
 LEASE_SECONDS = 60.0
 """A lease that was not renewed for so long has expired."""

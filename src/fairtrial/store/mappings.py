@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, ItemsView, Iterable, Iterator, MutableMapping, Sequence, ValuesView
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
 
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
-from fairtrial.store.connections import Connections
 from fairtrial.store.statements import prepare, replacing
-from fairtrial.system.unreadable_rows import UnreadableRows
+
+if TYPE_CHECKING:
+    from fairtrial.store.connections import Connections
+    from fairtrial.system.unreadable_rows import UnreadableRows
 
 T = TypeVar("T", bound=msgspec.Struct)
 _BATCH = 500

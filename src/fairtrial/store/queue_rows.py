@@ -7,7 +7,7 @@ the same copy. A label and the mark that its item is done are written in one tra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from msgspec.structs import asdict
@@ -15,11 +15,13 @@ from msgspec.structs import asdict
 from fairtrial.records.label import Label, LabelQueue
 from fairtrial.records.record import Record
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
-from fairtrial.store.connections import Connections
 from fairtrial.store.label_rows import label_row
 from fairtrial.store.schema import LABEL_ITEMS, LABEL_QUEUES, LABELS
 from fairtrial.store.statements import storable
-from fairtrial.system.unreadable_rows import UnreadableRows
+
+if TYPE_CHECKING:
+    from fairtrial.store.connections import Connections
+    from fairtrial.system.unreadable_rows import UnreadableRows
 
 
 class QueueItem(Record, frozen=True):

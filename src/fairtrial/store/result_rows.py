@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
 from fairtrial.records.attempt import EndedBy, Failure
-from fairtrial.records.failure_mode import FoundFailure
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json, Record
 from fairtrial.records.result import Aggregation, CaseResult, Fault, InvocationInjection, JudgeStats, Outcome, Verdict
 from fairtrial.records.score import Range, Score
 from fairtrial.store.bodies import UnreadableBodyError, encode
-from fairtrial.store.statements import Row
+
+if TYPE_CHECKING:
+    from fairtrial.records.failure_mode import FoundFailure
+    from fairtrial.store.statements import Row
 
 
 class Terms(Record, frozen=True):

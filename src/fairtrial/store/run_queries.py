@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -16,18 +16,20 @@ from fairtrial.errors import UsageError
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
 from fairtrial.records.failure_mode import FoundFailure
 from fairtrial.records.keys import CaseKey
-from fairtrial.records.label import Label
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError
-from fairtrial.store.connections import Connections
 from fairtrial.store.database_errors import show_url
 from fairtrial.store.label_rows import make_label
 from fairtrial.store.result_rows import ResultBody, Terms
 from fairtrial.store.schema import CASES, CRITERIA, LABELS, RESULTS, RUNS, SCORES
 from fairtrial.store.statements import storable
 from fairtrial.system.unreadable_rows import UnreadableRows
+
+if TYPE_CHECKING:
+    from fairtrial.records.label import Label
+    from fairtrial.store.connections import Connections
 
 T = TypeVar("T")
 _Place = tuple[int, int, int]

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from fairtrial.formats.spans.span import LogRecord, Span, SpanItem
 from fairtrial.records.record import Record
 from fairtrial.store.bodies import BodyDecoder, encode
-from fairtrial.store.connections import Connections
 from fairtrial.store.schema import SPANS
+
+if TYPE_CHECKING:
+    from fairtrial.store.connections import Connections
 
 OUT_OF_SAMPLE = "-"
 """The conversation of spans that are not scored: they belong to no agent, or the sample leaves them out."""

@@ -7,7 +7,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -16,12 +16,8 @@ from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.failure_mode import FoundFailure
-from fairtrial.records.label import Label
 from fairtrial.records.reply import Reply
-from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
-from fairtrial.records.summary import Summary
 from fairtrial.store.board_rows import BoardRows
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
 from fairtrial.store.connections import Connections
@@ -51,6 +47,12 @@ from fairtrial.store.span_rows import SpanRows
 from fairtrial.store.statements import Row, is_one_statement, replace_all, replacing, storable
 from fairtrial.store.view_queries import ViewQueries
 from fairtrial.system.paths import DEFAULT_URL
+
+if TYPE_CHECKING:
+    from fairtrial.records.failure_mode import FoundFailure
+    from fairtrial.records.label import Label
+    from fairtrial.records.result import CaseResult, Verdict
+    from fairtrial.records.summary import Summary
 
 T = TypeVar("T")
 

@@ -8,6 +8,7 @@ rows, so a file does not depend on the schema.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -26,7 +27,9 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.store.database_errors import show_url
 from fairtrial.store.queue_rows import QueueItem
-from fairtrial.store.store import Store
+
+if TYPE_CHECKING:
+    from fairtrial.store.store import Store
 
 EXPORT_VERSION = 1
 _JSON = msgspec.json.Encoder()

@@ -5,17 +5,19 @@ from __future__ import annotations
 from abc import ABC
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from fairtrial.records.record import Record
-from fairtrial.records.result import Verdict
 from fairtrial.store.bodies import raw_json
 from fairtrial.store.leases import is_alive
 from fairtrial.store.run_queries import RunQueries
 from fairtrial.store.schema import CASES, CRITERIA, LABELS, LEASES, RECORDINGS, RESULTS, RUNS, SCORES
 from fairtrial.store.statements import storable
+
+if TYPE_CHECKING:
+    from fairtrial.records.result import Verdict
 
 _BATCH = 500
 

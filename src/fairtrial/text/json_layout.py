@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairtrial.records.record import Json
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _LEAF = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null')
 

@@ -9,13 +9,15 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fairtrial.records.record import Json
 from fairtrial.text.facts.fact import NUMBER, Fact, Reading
 from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.facts.json_evidence import list_values
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 MADE_UP = "made up"
 """The source of a value that stands in no source."""

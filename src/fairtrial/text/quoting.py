@@ -10,10 +10,12 @@ import json
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import regex
 
-from fairtrial.records.record import Json
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 SHORTEST = 12
 """The shortest quote that proves anything by itself. A shorter quote must be a whole value or a whole line."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from fairtrial.text.lazy_pattern import LazyPattern
+if TYPE_CHECKING:
+    from fairtrial.text.lazy_pattern import LazyPattern
 
 
 def long_runs(characters: str, length: int) -> Callable[[str], Iterator[tuple[int, int]]]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import regex
 
-from fairtrial.records.workspace import WorkspaceCheck
 from fairtrial.text.display import shorten
 from fairtrial.text.json_schemas import json_schema
+
+if TYPE_CHECKING:
+    from fairtrial.records.workspace import WorkspaceCheck
 
 _MOST_SECONDS = 5.0
 _LONGEST_TEXT = 120

@@ -14,7 +14,6 @@ from fairtrial.records.decoding import msgpack_decoder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.value_row import Duplicate, Nearest, RedactionRow, ValueRow
 from fairtrial.valuation.embed import Reservations
-from fairtrial.valuation.near_duplicates import DuplicateFinder
 from fairtrial.valuation.trace_value import (
     ScoringContext,
     StructuralScore,
@@ -28,6 +27,8 @@ from fairtrial.valuation.whole_trace import TraceEmbedder, embed_traces, trace_l
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from fairtrial.valuation.near_duplicates import DuplicateFinder
 
 
 class Document(NamedTuple):

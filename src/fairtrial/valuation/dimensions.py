@@ -6,9 +6,13 @@ TypeScript SDK 0.1.1.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fairtrial.errors import UsageError, nearest
-from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.record import Record
+
+if TYPE_CHECKING:
+    from fairtrial.records.reasoning import ReasoningTrace
 
 UNKNOWN_NOVELTY = 0.5
 """The novelty of a trace without comparison, for example without an embedder."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,8 +21,10 @@ from fairtrial.records.reasoning import (
     ReasoningTrace,
     StepType,
 )
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 UNKNOWN_DOMAIN = "unspecified"
 _sorted_json = msgspec.json.Encoder(order="sorted").encode

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairtrial.records.reasoning import ReasoningStep, ReasoningTrace
 from fairtrial.valuation.invented_steps import CONFIDENT_COUNT, count_confident_words, invented_steps
+
+if TYPE_CHECKING:
+    from fairtrial.records.reasoning import ReasoningStep, ReasoningTrace
 
 PADDING_SHARE = 0.7
 """Thoughts beyond this share of a trace of at least PADDING_STEPS steps are called padding."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from fairtrial.records.reasoning import ReasoningStep, ReasoningTrace
+if TYPE_CHECKING:
+    from fairtrial.records.reasoning import ReasoningStep, ReasoningTrace
 
 CONFIDENT = (
     *("absolutely", "definitely", "certainly", "undoubtedly", "guaranteed", "without a doubt", "no doubt", "100%"),

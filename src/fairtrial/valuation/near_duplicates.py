@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.errors import UsageError, spell
-from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.record import Record
 from fairtrial.records.value_row import Duplicate
 from fairtrial.valuation.approximate_search import check_approximate, find_candidates, new_graph
@@ -17,6 +16,8 @@ from fairtrial.valuation.step_sketches import Sketch, bands, rows_of_band, simil
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from fairtrial.records.reasoning import ReasoningTrace
 
 BLOCK = 256
 """Traces whose vectors are compared with the remembered vectors at once. A product of matrices is ten times as fast as

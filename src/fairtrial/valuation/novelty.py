@@ -17,7 +17,6 @@ import msgspec
 
 from fairtrial.errors import ConfigError, FormatError, UsageError, lacks_extra
 from fairtrial.records.decoding import json_decoder
-from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.array_file import read_arrays
 from fairtrial.valuation.index_files import is_segmented
 from fairtrial.valuation.nearest_rows import BLOCK, BestRows, check_numbers, unit_rows
@@ -30,6 +29,8 @@ with suppress(ImportError):  # without the extra `embed` the name VectorCache ca
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from fairtrial.records.value_row import Nearest
 
     Floats = NDArray[np.float32]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from fairtrial.errors import UsageError, nearest, spell
-from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.approximate_search import check_approximate
 from fairtrial.valuation.index_files import is_segmented
+
+if TYPE_CHECKING:
+    from fairtrial.records.value_row import Nearest
 
 Mode = Literal["sequence", "corpus", "leave-one-out"]
 

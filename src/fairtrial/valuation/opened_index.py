@@ -6,16 +6,18 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.approximate_search import check_approximate
 from fairtrial.valuation.index_changes import Addition, extend_index, give_segments
 from fairtrial.valuation.index_files import is_segmented
 from fairtrial.valuation.novelty import CAPACITY, VectorCache
-from fairtrial.valuation.novelty_index import NoveltyIndex
 from fairtrial.valuation.segmented_index import SegmentedIndex
 from fairtrial.valuation.whole_files import remove_old_parts
+
+if TYPE_CHECKING:
+    from fairtrial.records.value_row import Nearest
+    from fairtrial.valuation.novelty_index import NoveltyIndex
 
 
 def open_index(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from fairtrial.errors import ConfigError, lacks_extra
-from fairtrial.protocols import Embedder
-from fairtrial.records.value_row import Duplicate
 from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
 from fairtrial.valuation.single import Valuable, as_reasoning, choose_embedder, list_traces
 from fairtrial.valuation.whole_trace import NoveltyOf, choose_part, embed_traces
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Embedder
+    from fairtrial.records.value_row import Duplicate
 
 
 def find_duplicates(

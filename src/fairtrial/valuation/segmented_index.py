@@ -19,7 +19,6 @@ import msgspec
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
-from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.approximate_search import SegmentGraph, check_approximate
 from fairtrial.valuation.nearest_rows import BLOCK, BestRows, unit_rows
 from fairtrial.valuation.segment_file import REMEDY, ROWS, Rows, SegmentEntry, SegmentFile
@@ -30,6 +29,8 @@ with suppress(ImportError):  # without the extra `embed` the module can still be
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from fairtrial.records.value_row import Nearest
 
     Floats = NDArray[np.float32]
 

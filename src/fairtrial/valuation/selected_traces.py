@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from fairtrial.errors import ConfigError, UsageError, lacks_extra, nearest
-from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.record import Record
 from fairtrial.records.trace_selection import By, Per, SelectedTrace, TraceSelection
 from fairtrial.text.language import detect_language
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from fairtrial.records.reasoning import ReasoningTrace
     from fairtrial.valuation.facility_location import Placement
 
     Floats = NDArray[np.float32]

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats import knowledgepulse
-from fairtrial.protocols import Embedder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Trace
-from fairtrial.records.value_row import Nearest
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.dimensions import find_weights
 from fairtrial.valuation.from_trace import from_trace
@@ -26,6 +24,8 @@ from fairtrial.valuation.weights import HOW_TO_INSTALL
 from fairtrial.valuation.whole_trace import NoveltyOf, TraceEmbedder, choose_part, embed_traces, trace_limits
 
 if TYPE_CHECKING:
+    from fairtrial.protocols import Embedder
+    from fairtrial.records.value_row import Nearest
     from fairtrial.valuation.novelty import VectorCache
 
 Valuable = ReasoningTrace | Trace | Mapping[str, Json]

@@ -14,11 +14,11 @@ from zlib import crc32
 import msgspec
 import regex
 
-from fairtrial.records.reasoning import ReasoningStep, ReasoningTrace
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from fairtrial.records.reasoning import ReasoningStep, ReasoningTrace
 
 PERMUTATIONS = 128
 WORDS_IN_SHINGLE = 3

@@ -20,13 +20,14 @@ import regex
 
 from fairtrial.errors import UsageError, nearest
 from fairtrial.protocols import CountsTokens, Embedder
-from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.text.pieces import split_text
 from fairtrial.valuation.embed import Reservations, TokenCount, embedder, read_name, reservations
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from fairtrial.records.reasoning import ReasoningTrace
 
     Floats = NDArray[np.float32]
 

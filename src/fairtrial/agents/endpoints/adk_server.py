@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from fairtrial.agents.adk_events import CONFIRMATION, confirmations_in, items_of_event
@@ -23,10 +23,12 @@ from fairtrial.agents.endpoints.endpoint_client import (
 from fairtrial.agents.plain import as_text
 from fairtrial.agents.user_parts import encode_base64
 from fairtrial.errors import AgentError
-from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.trace import About, Approval, Part, ToolCall
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
 
 _USER = "test_user_id"
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.endpoints.chat_replies import (
     separate_thoughts,
@@ -30,11 +30,13 @@ from fairtrial.errors import AgentError
 from fairtrial.formats.messages import read_steps
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.llm.token_counts import read_members
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Json
 from fairtrial.records.trace import About, Invocation, Message, Part, Step, Usage, split_reply
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
 
 _ENDPOINT = "/chat/completions"
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.endpoints.chat_replies import separate_thoughts, time_of_first_text
 from fairtrial.agents.endpoints.endpoint_client import (
@@ -27,11 +27,13 @@ from fairtrial.agents.token_usage import sum_of_counts
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.tool_failures import has_failed
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Message, Step, Thought, ToolCall, ToolResult, Usage
 from fairtrial.text.display import shorten
 from fairtrial.text.json_path import JsonPath
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.case import EvalCase
 
 
 def agent_at(target: str) -> JsonEndpointAgent:

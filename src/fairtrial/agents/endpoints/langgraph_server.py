@@ -6,7 +6,7 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -34,10 +34,12 @@ from fairtrial.formats.chats.assembly import with_name
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
 from fairtrial.formats.messages import read_response
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.case import EvalCase
 
 _STRUCTURED = "structured_response"
 _INTERRUPT = "__interrupt__"

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.endpoints.chat_replies import separate_thoughts, time_of_first_text
 from fairtrial.agents.endpoints.endpoint_client import (
@@ -26,9 +26,6 @@ from fairtrial.formats.chats.assembly import with_name
 from fairtrial.formats.chats.response_objects import read_tokens
 from fairtrial.formats.chats.responses_items import RESPONSES
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Json
 from fairtrial.records.trace import (
     About,
     AgentDetails,
@@ -42,6 +39,11 @@ from fairtrial.records.trace import (
     split_reply,
 )
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
 
 _ENDPOINT = "/responses"
 _DELTAS = tuple(f"response.{kind}.delta" for kind in ("output_text", "refusal", "audio", "audio.transcript"))

@@ -12,7 +12,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -22,12 +22,14 @@ from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.tracing.span_collection import child_variables
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import read_arguments, read_response
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Message, Step, Thought, ToolCall, ToolResult, Usage
 from fairtrial.system.child_processes import exit_code, kill_group, read_while_running
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
 
 _KEYS = ("thought", "message", "tool_call", "tool_result", "reply", "usage", "model", "instructions", "tools", "state")
 _LONGEST_LINE = 64 * 2**20

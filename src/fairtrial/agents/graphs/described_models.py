@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.graphs.tool_nodes import EXTRA
 from fairtrial.agents.nested_runs import observe_method
 from fairtrial.agents.routing import describe_declaration
-from fairtrial.protocols import Environment
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment
 
 ENVIRONMENT = "fairtrial_environment"
 """The attribute of a callback handler that holds the environment of a conversation."""

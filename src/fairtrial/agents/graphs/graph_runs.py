@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -16,10 +16,12 @@ from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import check_untouched
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.protocols import Environment
 from fairtrial.records.trace import AgentDetails, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
 from fairtrial.text.display import describe_error
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment
 
 EXTRA = "agents-langgraph"
 UNNAMED = "LangGraph"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -11,8 +11,10 @@ from fairtrial.agents.graphs.graph_runs import GraphWatch, ModelRun, Run, ToolRu
 from fairtrial.agents.nested_runs import inner_trace
 from fairtrial.agents.plain import plain
 from fairtrial.formats.messages import read_response
-from fairtrial.protocols import Item
 from fairtrial.records.trace import Message, Step, Thought, ToolCall, ToolResult, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
 
 
 class GraphSteps:

@@ -7,15 +7,17 @@ import copy
 import dataclasses
 from collections.abc import Awaitable, Callable, Iterator
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import route_call
 from fairtrial.formats.messages import read_response
-from fairtrial.protocols import Environment
-from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment
+    from fairtrial.records.record import Json
 
 EXTRA = "agents-langgraph"
 _LET_THROUGH: ContextVar[str] = ContextVar("_LET_THROUGH", default="")

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
@@ -37,10 +37,7 @@ from fairtrial.agents.harness.workspaces import (
 from fairtrial.agents.tracing.span_collection import child_variables
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.skills.skill_md import FILE, with_description
-from fairtrial.llm.budget import Budget
 from fairtrial.llm.model import UnsentError
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
 from fairtrial.records.reply import Reply
 from fairtrial.records.state_delta import FileChange, StateDelta
 from fairtrial.records.trace import About, AgentDetails, Message
@@ -48,6 +45,11 @@ from fairtrial.records.workspace import Workspace
 from fairtrial.system.child_processes import exit_code
 from fairtrial.text.display import shorten
 from fairtrial.text.redaction.redact import without_secrets
+
+if TYPE_CHECKING:
+    from fairtrial.llm.budget import Budget
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.case import EvalCase
 
 _LARGEST_OUTPUT = 64 * 2**20
 _LARGEST_REPLY = 4 * 2**20

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from fairtrial.agents.harness.harness_table import Log
 from fairtrial.formats.chats.assembly import assemble, number_at, object_at, text_at
 from fairtrial.formats.coding_agents import claude_stream, codex, gemini_stream, opencode_stream
 from fairtrial.formats.coding_agents.stream import StreamEnd, StreamReader
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.protocols import Item
 from fairtrial.records.trace import Message, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.agents.harness.harness_table import Log
+    from fairtrial.protocols import Item
 
 _STREAMS: dict[str, StreamReader] = {
     "claude": claude_stream.read_stream,

@@ -10,14 +10,17 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairtrial.agents.harness.sandbox import why_not_started
 from fairtrial.records.state_delta import CheckResult, FileChange
-from fairtrial.records.workspace import WorkspaceCheck
 from fairtrial.system.child_processes import kill_members
 from fairtrial.text.display import shorten
 from fairtrial.text.globs import fits
 from fairtrial.text.text_decisions import TEXT_CHECKS, Decision, decide_number, decide_text
+
+if TYPE_CHECKING:
+    from fairtrial.records.workspace import WorkspaceCheck
 
 _LARGEST_TEXT = 5_000_000
 _COMMAND_SECONDS = 120.0

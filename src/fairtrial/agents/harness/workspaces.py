@@ -13,14 +13,16 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.agents.harness.git_folders import find_commit, write_revision
 from fairtrial.errors import UsageError
 from fairtrial.records.state_delta import FileChange
 from fairtrial.records.trace import Part
-from fairtrial.records.workspace import CaseFile
 from fairtrial.text.redaction.redact import without_secrets
+
+if TYPE_CHECKING:
+    from fairtrial.records.workspace import CaseFile
 
 _LARGEST_HASHED = 50 * 2**20
 _MOST_FILES = 20_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -13,11 +13,13 @@ from fairtrial.agents.nested_runs import ToolAtWork, begin_tool, current_tool, e
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import describe_declaration, route_call
 from fairtrial.agents.stopwatch import Stopwatch
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Event, ToolCall, ToolResult
 from fairtrial.system.importing import import_extra
 from fairtrial.text.display import describe_error
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.record import Json
 
 EXTRA = "agents-adk"
 _STEERING = ("transfer_to_agent", "set_model_response", "finish_task")

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import plain
 from fairtrial.agents.token_usage import sum_of_counts, token_usage
 from fairtrial.errors import AgentError
 from fairtrial.formats.chats.anthropic_messages import response
 from fairtrial.llm.token_counts import parse_count
-from fairtrial.records.record import Json
 from fairtrial.records.trace import (
     Approval,
     Invocation,
@@ -28,6 +26,10 @@ from fairtrial.records.trace import (
     Usage,
     split_reply,
 )
+
+if TYPE_CHECKING:
+    from fairtrial.agents.observer import Observer
+    from fairtrial.records.record import Json
 
 _SYNTHETIC = "<synthetic>"
 """The model of messages that Claude Code itself writes, for example about an error of the API."""

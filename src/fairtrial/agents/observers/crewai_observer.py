@@ -9,20 +9,22 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.nested_runs import observe_unreached
-from fairtrial.agents.observed_framework import Opening
-from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import describe_declaration, describe_in_prompt
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import read_arguments, read_response
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Thought, ToolCall, Usage
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.agents.observed_framework import Opening
+    from fairtrial.agents.observer import Observer
+    from fairtrial.records.record import Json
 
 EXTRA = "agents-crewai"
 _OBSERVATION = "Observation:"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools
 from fairtrial.agents.observer import Observer
@@ -13,10 +13,12 @@ from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import describe_tool
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.llm.token_counts import parse_count
-from fairtrial.protocols import Item
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Thought, ToolCall, Usage
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
+    from fairtrial.records.record import Json
 
 EXTRA = "agents-llama-index"
 _INPUT_TOKENS = ("prompt_tokens", "input_tokens", "prompt_token_count", "prompt_eval_count")

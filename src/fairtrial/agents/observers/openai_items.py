@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.plain import plain
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.formats.messages import read_arguments
-from fairtrial.protocols import Item
 from fairtrial.records.trace import HANDOVER, Message, Thought, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
 
 EXTRA = "agents-openai"
 _COMMON_KEYS = ("id", "type", "status", "output", "name", "arguments", "call_id")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.nested_runs import ToolAtWork, current_tool, tool_at_work
 from fairtrial.agents.observers.openai_items import EXTRA, declaration, find_model, read_steps, read_usage
@@ -13,9 +13,11 @@ from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import describe_object, route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.formats.messages import read_arguments
-from fairtrial.protocols import Environment, Item
 from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment, Item
 
 _ON_HANDLED_ERROR = "_on_handled_error"
 _DEFAULT_FAILURE = "An error occurred while running the tool."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -12,7 +12,6 @@ from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.conversation.span_conversations import single_conversation
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span, SpanItem
-from fairtrial.protocols import Item
 from fairtrial.records.trace import (
     AgentDetails,
     Durations,
@@ -27,6 +26,9 @@ from fairtrial.records.trace import (
     Usage,
 )
 from fairtrial.text.display import compact
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
 
 _STEPS = Message | Thought | ToolCall | ToolResult
 

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from fairtrial.formats.spans.span import SpanItem
+if TYPE_CHECKING:
+    from fairtrial.formats.spans.span import SpanItem
 
 MOST_SPANS = 20_000
 """The spans of one turn that are kept. A turn with more is not recorded in full."""

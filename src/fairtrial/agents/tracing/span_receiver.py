@@ -8,11 +8,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from fairtrial.agents.tracing.span_collection import SpanCollection
 from fairtrial.errors import FormatError
-from fairtrial.formats.spans.otlp_protobuf import Signal
 from fairtrial.formats.spans.otlp_requests import (
     MOST_OTLP_BYTES,
     OTLP_JSON,
@@ -24,6 +22,10 @@ from fairtrial.formats.spans.otlp_requests import (
     unpack_otlp,
 )
 from fairtrial.system.importing import import_extra
+
+if TYPE_CHECKING:
+    from fairtrial.agents.tracing.span_collection import SpanCollection
+    from fairtrial.formats.spans.otlp_protobuf import Signal
 
 _PATHS: dict[str, Signal] = {"v1/traces": "traces", "v1/logs": "logs"}
 _SECONDS = 10.0

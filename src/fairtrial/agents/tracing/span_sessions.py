@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,8 +16,10 @@ from fairtrial.agents.tracing.otel_routes import forget, open_routes
 from fairtrial.agents.tracing.span_collection import SpanCollection, collect_spans
 from fairtrial.agents.tracing.span_receiver import SpanReceiver
 from fairtrial.protocols import Agent, Environment, HidesCalls, Item, Session
-from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, AgentDetails, Part
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
 
 _QUIET = 0.3
 _LONGEST_WAIT = 5.0

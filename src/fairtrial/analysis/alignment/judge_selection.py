@@ -10,18 +10,21 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.analysis.alignment.label_split import LabelledOutcome, split_labels
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.judging.judge_choice import ChangedVerdict, JudgeChoice, JudgeOnLabels
-from fairtrial.records.record import Json
-from fairtrial.records.run_comparison import RowVerdict
 from fairtrial.records.summary import Estimate
 from fairtrial.stats.difference import Difference, paired_difference
 from fairtrial.stats.judge_agreement import Pair, measure_agreement
 from fairtrial.stats.weighted import weighted_difference, weighted_mean
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
+    from fairtrial.records.run_comparison import RowVerdict
 
 MOST_UNREAD = 0.05
 """A judge without a verdict on a larger share of the labels is not selected."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from sys import intern
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.failures.events import Conversation, is_error
 from fairtrial.analysis.failures.refusal_phrases import language
-from fairtrial.records.case import EvalCase
-from fairtrial.records.result import CaseResult
 from fairtrial.records.trace import ToolResult
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.result import CaseResult
 
 _TURNS = ((1, "1 message"), (3, "2 to 3 messages"), (7, "4 to 7 messages"))
 _TOKENS = (1_000, 3_000, 10_000, 30_000, 100_000)

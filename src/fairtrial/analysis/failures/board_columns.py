@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.failures.named_failures import (
     NOT_A_FAILURE,
@@ -13,12 +14,14 @@ from fairtrial.analysis.failures.named_failures import (
     first_line,
     name_key,
 )
-from fairtrial.records.board_event import BoardEvent
-from fairtrial.records.failure_mode import Failures
-from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import FAILURES, Label
 from fairtrial.records.summary import Estimate
 from fairtrial.stats.agreement import krippendorff
+
+if TYPE_CHECKING:
+    from fairtrial.records.board_event import BoardEvent
+    from fairtrial.records.failure_mode import Failures
+    from fairtrial.records.keys import CaseKey
 
 
 @dataclass

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from fairtrial.analysis.failures.events import Conversation
 from fairtrial.analysis.failures.tool_effects import only_reads
-from fairtrial.records.case import EvalCase
 from fairtrial.records.equality import equal_json
 from fairtrial.records.record import Json
-from fairtrial.records.score import AlignedCall, Score
-from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import compact
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.failures.events import Conversation
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.score import AlignedCall, Score
+    from fairtrial.records.trace import ToolCall
 
 CallKind = Literal["missing", "unexpected", "repeated", "forbidden", "changed", "moved", "call_failed"]
 _MOST = 400

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from fairtrial.records.failure_mode import FailedAttempt, Signature
-from fairtrial.records.score import FaultSide
+
+if TYPE_CHECKING:
+    from fairtrial.records.score import FaultSide
 
 MOST_SIGNATURES = 100_000
 """The most signatures that are counted. Beyond them, the rarest are forgotten and their failures count as alone."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.analysis.failures.events import Conversation
-from fairtrial.analysis.failures.reply_comparison import FactKey
-from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase
-from fairtrial.records.failure_mode import Evidence, Signature
 from fairtrial.records.result import CaseResult, Outcome, Verdict
-from fairtrial.records.score import FaultSide
-from fairtrial.records.trace import ToolCall
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.failures.reply_comparison import FactKey
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.failure_mode import Evidence, Signature
+    from fairtrial.records.score import FaultSide
+    from fairtrial.records.trace import ToolCall
 
 
 class Finding(NamedTuple):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.errors import UsageError
-from fairtrial.records.failure_mode import FailureMode, Signature
 from fairtrial.text.facts.fact import KINDS
+
+if TYPE_CHECKING:
+    from fairtrial.records.failure_mode import FailureMode, Signature
 
 _CALLS = frozenset(("unexpected", "missing", "repeated", "forbidden", "changed", "moved"))
 _VALUES = frozenset(("value_missing", "value_differs", "opposed"))

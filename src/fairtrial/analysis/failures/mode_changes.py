@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fairtrial.analysis.failures.failure_tally import FailureTally
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE, assign
 from fairtrial.analysis.failures.shared_features import share_difference
 from fairtrial.records.failure_mode import FailureMode, Failures, ModeChange, ModeChangeKind, ModeChanges, Signature
-from fairtrial.records.keys import CaseKey
 from fairtrial.stats.difference import paired_difference
 from fairtrial.stats.interval import LEVEL
 from fairtrial.stats.several import fisher, holm, mcnemar
 from fairtrial.text.display import count
 from fairtrial.version import __version__
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.failures.failure_tally import FailureTally
+    from fairtrial.records.keys import CaseKey
 
 ALPHA = 0.05
 """The largest probability that chance alone makes any mode new, gone, grown or shrunk."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.analysis.failures.modes import assign
-from fairtrial.records.failure_mode import Failures, Signature
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.mode_history import ModeLine, ModeState
+
+if TYPE_CHECKING:
+    from fairtrial.records.failure_mode import Failures, Signature
 
 
 class RunModes(NamedTuple):

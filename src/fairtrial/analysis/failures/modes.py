@@ -6,8 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fairtrial.records.failure_mode import Signature
+if TYPE_CHECKING:
+    from fairtrial.records.failure_mode import Signature
 
 LARGEST_DISTANCE = 0.5
 """The largest distance, from 0 to 1, at which a rare signature joins a mode."""

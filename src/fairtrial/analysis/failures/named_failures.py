@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.records.board_event import BoardEvent
 from fairtrial.records.failure_mode import FailureMode, NamedFailures
-from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import FAILURES, Label
 from fairtrial.records.summary import Estimate
 from fairtrial.stats.agreement import share_interval
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.records.board_event import BoardEvent
+    from fairtrial.records.keys import CaseKey
 
 NOT_A_FAILURE = "not a failure"
 """The name of a failed attempt of which people say that the agent did not fail."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.failures.refusal_phrases import other_language, refuses
 from fairtrial.records.failure_mode import Signature
 from fairtrial.text.display import shorten
-from fairtrial.text.facts.fact import Fact
 from fairtrial.text.facts.fact_agreement import compare_facts, find_oppositions
 from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from fairtrial.text.facts.fact import Fact
 
 _SHOWN = 80
 _LONGEST = 20_000

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fairtrial.analysis.failures.call_differences import Reads
 from fairtrial.analysis.failures.events import Conversation, item_text, json_text, numbers
 from fairtrial.analysis.failures.findings import Attempt, Finding
 from fairtrial.analysis.failures.reply_comparison import compare_replies, lacking_sentence
 from fairtrial.records.equality import equal_json
 from fairtrial.records.failure_mode import Signature
 from fairtrial.records.result import Outcome, Verdict
-from fairtrial.records.score import Score
 from fairtrial.text.display import compact, shorten
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.failures.call_differences import Reads
+    from fairtrial.records.score import Score
 
 _SHOWN = 80
 NO_REPLY_CRITERIA = frozenset(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import astuple
 
@@ -21,10 +21,12 @@ from fairtrial.analysis.failures.reply_comparison import collect_facts
 from fairtrial.analysis.failures.shared_features import majority
 from fairtrial.analysis.failures.tool_effects import read_hints
 from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase
 from fairtrial.records.failure_mode import Evidence, FailedAttempt, FoundFailure, Signature
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.trace import ToolCall, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
 
 FAILED = (Verdict.FAILED, Verdict.ERROR)
 """The verdicts of failed attempts. An attempt without a verdict is counted in the notes."""

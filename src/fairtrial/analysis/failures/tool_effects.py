@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from fairtrial.records.trace import AgentDetails
+if TYPE_CHECKING:
+    from fairtrial.records.trace import AgentDetails
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _READS = frozenset(

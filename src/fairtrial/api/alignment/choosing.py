@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -18,14 +19,16 @@ from fairtrial.api.alignment.judge_tables import read_recorded
 from fairtrial.api.alignment.labelled_run import LabelledRun
 from fairtrial.api.stored_runs import Run, reread
 from fairtrial.errors import UsageError, spell
-from fairtrial.judge.judges import Judges
-from fairtrial.llm.budget import Budget
 from fairtrial.llm.model import NamedModel
 from fairtrial.records.judging.judge_choice import JudgeChoice, JudgeOnLabels
-from fairtrial.records.record import Json
 from fairtrial.store import DEFAULT_URL
 from fairtrial.text.display import count, shorten
 from fairtrial.version import __version__
+
+if TYPE_CHECKING:
+    from fairtrial.judge.judges import Judges
+    from fairtrial.llm.budget import Budget
+    from fairtrial.records.record import Json
 
 FEWEST_FOR_INSTRUCTIONS = 30
 """With fewer labels of the rarer verdict, instructions are not searched: they would fit the noise."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,9 +15,11 @@ from fairtrial import loading
 from fairtrial.config.spelling import snake
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.formats import yaml_text
-from fairtrial.judge.judges import Judges
-from fairtrial.records.record import Json
-from fairtrial.records.result import Criterion
+
+if TYPE_CHECKING:
+    from fairtrial.judge.judges import Judges
+    from fairtrial.records.record import Json
+    from fairtrial.records.result import Criterion
 
 _JUDGE = "judge_model_options"
 _MODELS = frozenset({"judge_model", "judge_models"})

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.analysis.alignment.label_split import LabelledOutcome
 from fairtrial.api.alignment.judge_candidates import ChangedJudge
-from fairtrial.api.alignment.judge_search import JudgeSearch
 from fairtrial.metrics.judged_metric import JudgedMetric
-from fairtrial.records.record import Json
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.alignment.label_split import LabelledOutcome
+    from fairtrial.api.alignment.judge_search import JudgeSearch
+    from fairtrial.records.record import Json
 
 _SIZES = (2, 4, 6)
 _LONGEST_EXAMPLE = 2_000

@@ -7,20 +7,22 @@ Reinforcement Learning", arXiv 2507.19457.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from fairtrial.analysis.alignment.label_split import LabelledOutcome
 from fairtrial.api.alignment.judge_candidates import ChangedJudge
-from fairtrial.api.alignment.judge_search import JudgeSearch
 from fairtrial.errors import UsageError, lacks_extra
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.llm.fences import sendable
-from fairtrial.llm.model import NamedModel
-from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ModelPool
 from fairtrial.records.reply import Prompt
 from fairtrial.system.event_loop import blocking
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.alignment.label_split import LabelledOutcome
+    from fairtrial.api.alignment.judge_search import JudgeSearch
+    from fairtrial.llm.model import NamedModel
+    from fairtrial.llm.model_options import ModelOptions
 
 _PART = "instructions"
 _MINIBATCH = 6

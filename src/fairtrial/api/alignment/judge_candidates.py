@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
 from fairtrial.api.calibrations import list_panel
 from fairtrial.llm.model_pool import find_panels
 from fairtrial.records.record import Json
-from fairtrial.records.result import Criterion, Outcome
-from fairtrial.records.run import RunInfo
+
+if TYPE_CHECKING:
+    from fairtrial.records.result import Criterion, Outcome
+    from fairtrial.records.run import RunInfo
 
 T = TypeVar("T")
 Search = Literal["model", "panel", "threshold", "examples", "instructions"]

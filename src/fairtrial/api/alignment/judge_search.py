@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.alignment.judge_selection import Candidate, ChoiceTerms, measure_judge
-from fairtrial.analysis.alignment.label_split import LabelledOutcome
-from fairtrial.api.alignment.criterion_config import CriterionConfig
 from fairtrial.api.alignment.judge_candidates import (
     ChangedJudge,
     Voter,
@@ -17,17 +16,21 @@ from fairtrial.api.alignment.judge_candidates import (
     list_run_voters,
     list_thresholds,
 )
-from fairtrial.api.alignment.labelled_run import LabelledRun
 from fairtrial.api.alignment.rescoring import Place, Rescored, Rescoring, StoredOnly, with_threshold
-from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
 from fairtrial.judge.ballot_costs import Reusable
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.model_options import ModelOptions
-from fairtrial.records.judging.judge_choice import JudgeOnLabels
-from fairtrial.records.record import Json
 from fairtrial.records.result import Criterion, Outcome, Verdict
 from fairtrial.system.event_loop import blocking
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.alignment.label_split import LabelledOutcome
+    from fairtrial.api.alignment.criterion_config import CriterionConfig
+    from fairtrial.api.alignment.labelled_run import LabelledRun
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.records.judging.judge_choice import JudgeOnLabels
+    from fairtrial.records.record import Json
 
 CURRENT = ChangedJudge("the current judge")
 _VERDICTS = {Verdict.PASSED: True, Verdict.FAILED: False}

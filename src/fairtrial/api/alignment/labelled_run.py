@@ -6,19 +6,22 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fairtrial.analysis.alignment.label_split import LabelledOutcome, count_verdicts
-from fairtrial.api.alignment.rescoring import Place
-from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
-from fairtrial.records.attempt import Recording
 from fairtrial.records.contents import readable
-from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.keys import outcome_key
 from fairtrial.text.display import count
 from fairtrial.text.language import detect_language
+
+if TYPE_CHECKING:
+    from fairtrial.api.alignment.rescoring import Place
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.expectation import ExpectedCase
 
 FEWEST_OF_EACH = 10
 """With fewer labels of the rarer verdict, no choice is made: half of them choose, and half of them test."""

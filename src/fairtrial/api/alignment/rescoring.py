@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,15 +13,17 @@ from fairtrial.api.connection import connected
 from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.llm.model import UnsentError
-from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import find_panels
 from fairtrial.planned_case import Pair, PlannedCase
-from fairtrial.records.attempt import Recording
-from fairtrial.records.ballot import Ballot, Vote
-from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.reply import Prompt, Reply
-from fairtrial.records.result import Criterion, Outcome
 from fairtrial.scoring import score
+
+if TYPE_CHECKING:
+    from fairtrial.llm.model_options import ModelOptions
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.ballot import Ballot, Vote
+    from fairtrial.records.expectation import ExpectedCase
+    from fairtrial.records.result import Criterion, Outcome
 
 Place = tuple[int, int]
 """The position of a case and the number of an attempt."""

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.api.attacks.attack_candidates import goal_words
 from fairtrial.api.attacks.attack_choice import AdaptedAttack
-from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
-from fairtrial.judge.judges import Judges
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import ModelPool, check_model
 from fairtrial.records.attack import ADAPTED, SUCCESS, PlantedAttack
 from fairtrial.records.attempt import Recording
-from fairtrial.records.result import CaseResult
 from fairtrial.simulate.attacks.rewritten_text import rewrite_text
 from fairtrial.system.event_loop import blocking
+
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.judge.judges import Judges
+    from fairtrial.records.result import CaseResult
 
 _Failed = tuple[str, str, PlantedAttack, Recording]
 

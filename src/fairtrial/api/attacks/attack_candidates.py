@@ -7,14 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.api.attacks.attack_choice import AttackChoice
-from fairtrial.planned_case import PlannedCase
 from fairtrial.records.attack import AttackGoal, AttackPlace, PlantedAttack
-from fairtrial.records.attempt import Recording
-from fairtrial.records.record import Json
 from fairtrial.records.trace import HANDOVER, Message, ToolResult, Trace
 from fairtrial.simulate.attacks.attack_table import (
     ATTACKS,
@@ -30,6 +27,12 @@ from fairtrial.simulate.attacks.attacked_environment import CANARY_NAME, plant_i
 from fairtrial.simulate.attacks.made_goals import make_goals
 from fairtrial.text.display import compact
 from fairtrial.text.language import detect_language
+
+if TYPE_CHECKING:
+    from fairtrial.api.attacks.attack_choice import AttackChoice
+    from fairtrial.planned_case import PlannedCase
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.record import Json
 
 _DOCUMENTS = re.compile(r"(?i)search|retriev|docum|fetch|read|web|browse|file|page|mail|inbox|lookup")
 _MOST_TWINS = 5

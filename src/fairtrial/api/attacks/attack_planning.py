@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -24,23 +24,25 @@ from fairtrial.api.attacks.attack_choice import AttackChoice, check_attacks
 from fairtrial.api.mutation.mutation_sources import judged_criteria
 from fairtrial.api.planning import Plan, new_run_id, now
 from fairtrial.api.run_parts.attack_rates import UTILITY, utility
-from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError, spell
 from fairtrial.metrics.attacks.attack_goals import AttackReported, AttackSuccess
 from fairtrial.metrics.signature import signature
-from fairtrial.planned_case import PlannedCase
 from fairtrial.protocols import HostsServers, RefusesEnvironment, ShowsTools
 from fairtrial.records.attack import ATTACKED, HARMLESS, REPORTED, SUCCESS, AttackGoal, PlantedAttack
 from fairtrial.records.case import EvalCase
 from fairtrial.records.keys import digest_bytes
-from fairtrial.records.record import Json
 from fairtrial.records.result import Criterion, Verdict
 from fairtrial.records.score import Range
-from fairtrial.records.trace import Trace
 from fairtrial.simulate.attacks.attack_table import SHADOW
 from fairtrial.simulate.attacks.attacked_environment import AttackedEnvironments
 from fairtrial.text.display import count
 from fairtrial.text.json_schemas import find_parameters
+
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.planned_case import PlannedCase
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import Trace
 
 _TWIN_SHARE = 5
 """One harmless twin stands beside so many attacks."""

@@ -16,8 +16,6 @@ from fairtrial.api.arguments import check_match
 from fairtrial.api.datasets.dataset_planning import load_dataset_sets, one_set_of_criteria
 from fairtrial.api.datasets.shard_scoring import NO_RUN, ShardScorer, choose_cases
 from fairtrial.api.datasets.shared_models import asks_models
-from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
-from fairtrial.api.eval_sets.set_loading import Criteria
 from fairtrial.api.plan_options import READ, ReadOptions
 from fairtrial.api.planning import run_info
 from fairtrial.api.result_folders.dataset_tables import (
@@ -37,8 +35,6 @@ from fairtrial.judge.judges import Judges
 from fairtrial.loading.shard_reading import Fields, Item, Refused, RowReader
 from fairtrial.loading.shards import Columns, guess_columns, make_columns
 from fairtrial.planned_case import PlannedCase
-from fairtrial.records.run import RunInfo
-from fairtrial.records.summary import Summary
 from fairtrial.reports.table_rows import (
     ATTEMPT,
     OUTCOME,
@@ -55,7 +51,11 @@ from fairtrial.system.event_loop import blocking
 from fairtrial.system.importing import import_extra
 
 if TYPE_CHECKING:
+    from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
+    from fairtrial.api.eval_sets.set_loading import Criteria
     from fairtrial.records.attempt import Recording
+    from fairtrial.records.run import RunInfo
+    from fairtrial.records.summary import Summary
 
 Batch = TypeVar("Batch")
 """A `pyarrow.RecordBatch` or a `pyarrow.Table`. The library has no types."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -33,10 +33,12 @@ from fairtrial.loading.joined_spans import INPUTS, join_into_objects, join_span_
 from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.loading.shards import cut_into_shards, group_small_files
 from fairtrial.records.case import EvalSet
-from fairtrial.records.result import Criterion
 from fairtrial.system.importing import import_extra
 from fairtrial.system.paths import is_object_folder
 from fairtrial.text.display import count, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.result import Criterion
 
 _MOST_IDS = 5
 

@@ -8,13 +8,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fairtrial.analysis.aggregation import scaled_to_population
 from fairtrial.api.call_journal import CallJournal
-from fairtrial.api.datasets.dataset_options import DatasetOptions
 from fairtrial.api.datasets.dataset_strata import draw_sample
 from fairtrial.api.datasets.dataset_summary import summarize
 from fairtrial.api.datasets.judge_estimates import estimate_judges
@@ -35,21 +34,24 @@ from fairtrial.api.planning import now
 from fairtrial.api.result_folders.dataset_cases import answered_positions
 from fairtrial.api.result_folders.dataset_sources import FILES, MANIFEST
 from fairtrial.api.result_folders.dataset_tables import SCHEMA_VERSION, folder_tables
-from fairtrial.api.run_batches import OnBatch
-from fairtrial.api.stored_runs import Run
 from fairtrial.batch.executors import Executor, InProcess, ProcessPool
 from fairtrial.batch.shard_log import ShardLog
 from fairtrial.errors import UsageError, spell
-from fairtrial.judge.judges import Judges
 from fairtrial.llm.model import ignore
-from fairtrial.loading.data_files import DataFile
-from fairtrial.loading.joined_spans import JoinedSpans
-from fairtrial.loading.shards import Shard
-from fairtrial.records.ballot import Ballot
 from fairtrial.records.decoding import json_decoder
-from fairtrial.records.record import Json
-from fairtrial.records.reply import Reply
 from fairtrial.records.run import RunInfo
+
+if TYPE_CHECKING:
+    from fairtrial.api.datasets.dataset_options import DatasetOptions
+    from fairtrial.api.run_batches import OnBatch
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.judge.judges import Judges
+    from fairtrial.loading.data_files import DataFile
+    from fairtrial.loading.joined_spans import JoinedSpans
+    from fairtrial.loading.shards import Shard
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.record import Json
+    from fairtrial.records.reply import Reply
 
 LOG = "progress.jsonl"
 
@@ -249,10 +251,9 @@ class DatasetPlan:
 
     def _sample(self) -> Sample | None:
         """Return the sample. Conversations are read for it first, except for a plain share."""
-        options = self.options
+        options, lenient = self.options, self.scorer.lenient
         if options.sample is None:
             return None
-        lenient = self.scorer.lenient
         return draw_sample(
             options.sample, options.seed, options.stratify, self.shards, self.executor.map, lenient=lenient
         )
@@ -269,8 +270,7 @@ class DatasetPlan:
     @property
     def _run_in_tables(self) -> RunInfo:
         """The run without its configuration, which may name a million files."""
-        info = self.info
-        labels = {"name": info.name, "tags": list(info.tags)}
+        info, labels = self.info, {"name": self.info.name, "tags": list(self.info.tags)}
         return RunInfo(info.id, info.started, info.version, info.kind, labels)
 
     def _finish(self, reports: Sequence[ShardReport], models: SharedModels, store: str | None) -> Run:

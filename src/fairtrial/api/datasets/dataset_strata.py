@@ -7,12 +7,15 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fairtrial.api.datasets.shard_scoring import Sample, compute_share
 from fairtrial.errors import UsageError, spell
 from fairtrial.loading.shard_reading import FILE, read_shard
-from fairtrial.loading.shards import Shard
 from fairtrial.records.attempt import Recording
+
+if TYPE_CHECKING:
+    from fairtrial.loading.shards import Shard
 
 MOST_STRATA = 1000
 _LEAST = 2

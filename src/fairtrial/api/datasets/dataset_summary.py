@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -15,10 +15,12 @@ from fairtrial.analysis.stratification import StratumResults, with_strata
 from fairtrial.api.datasets.dataset_strata import describe_strata
 from fairtrial.api.result_folders.dataset_cases import CaseGroup, runs_of_parts
 from fairtrial.api.result_folders.dataset_tables import ResultReader, make_terms
-from fairtrial.records.attempt_rule import AttemptRules
-from fairtrial.records.ballot import Ballot
-from fairtrial.records.result import Criterion, Outcome
-from fairtrial.records.summary import Summary
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt_rule import AttemptRules
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.result import Criterion, Outcome
+    from fairtrial.records.summary import Summary
 
 NO_STRATA: Mapping[str, int] = {}
 

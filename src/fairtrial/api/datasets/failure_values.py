@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fairtrial.analysis.failures.attempt_features import attempt_features
 from fairtrial.analysis.failures.events import Conversation
 from fairtrial.analysis.failures.findings import Attempt
 from fairtrial.analysis.failures.run_failures import explain
 from fairtrial.analysis.failures.tool_effects import read_hints
 from fairtrial.api.result_folders.dataset_tables import FAILURE, failure_row
-from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase
 from fairtrial.records.result import Verdict
-from fairtrial.reports.table_rows import Row, TableAttempt
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.case import EvalCase
+    from fairtrial.reports.table_rows import Row, TableAttempt
 
 
 def failure_values(case: EvalCase, recording: Recording, attempt: TableAttempt) -> Row:

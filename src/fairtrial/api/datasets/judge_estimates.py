@@ -6,24 +6,26 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.api.datasets.shard_scoring import ShardScorer, choose_cases
 from fairtrial.api.datasets.shared_models import asks_models, with_models
-from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.batch_services import DISCOUNT
 from fairtrial.llm.model import DeferredCallError, NamedModel
 from fairtrial.llm.model_pool import discard
 from fairtrial.llm.token_counts import expected_price
 from fairtrial.llm.vertex_service import NAME as VERTEX
-from fairtrial.loading.shards import Shard
 from fairtrial.planned_case import PlannedCase
-from fairtrial.records.reply import Prompt, Reply
 from fairtrial.scoring import score_case
 from fairtrial.system.event_loop import blocking, own_tasks
+
+if TYPE_CHECKING:
+    from fairtrial.judge.judges import Judges
+    from fairtrial.loading.shards import Shard
+    from fairtrial.records.reply import Prompt, Reply
 
 _SAMPLED = 20
 

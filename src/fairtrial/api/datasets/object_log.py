@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from fairtrial.api.datasets.shard_report import ShardReport
 from fairtrial.batch.shard_log import check_same
 from fairtrial.errors import UsageError, spell
 from fairtrial.loading.joined_spans import INPUTS
-from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.records.decoding import json_decoder
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.loading.object_folders import ObjectFolder
+    from fairtrial.records.record import Json
 
 _PROGRESS = "progress"
 BEGUN = f"{_PROGRESS}/begun.json"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fairtrial.api.datasets.shard_scoring import ShardScorer, choose_cases
 from fairtrial.api.run_batches import ask_in_wave
 from fairtrial.errors import UsageError
 from fairtrial.llm.remote_calls import collect_ballots, connect_to
-from fairtrial.loading.shards import Shard
 from fairtrial.planned_case import PlannedCase
 from fairtrial.system.event_loop import blocking
+
+if TYPE_CHECKING:
+    from fairtrial.loading.shards import Shard
 
 
 @dataclass(frozen=True)

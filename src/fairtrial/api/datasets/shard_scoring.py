@@ -32,12 +32,10 @@ from fairtrial.api.result_folders.dataset_tables import (
 from fairtrial.batch.parts import PartWriter, part_path
 from fairtrial.llm.remote_calls import Link, collect_ballots, connect_to
 from fairtrial.loading.matching import CaseFinder
-from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.loading.shard_reading import Item, Refused, read_shard
 from fairtrial.loading.shards import SHARD_BYTES, Shard
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
-from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.keys import digest_bytes
@@ -51,6 +49,9 @@ from fairtrial.system.event_loop import blocking
 
 if TYPE_CHECKING:
     from io import BufferedWriter
+
+    from fairtrial.loading.object_folders import ObjectFolder
+    from fairtrial.records.ballot import Ballot
 
 _EXAMPLES = 3
 _PASSES = 1000

@@ -16,26 +16,26 @@ from msgspec.structs import replace
 
 from fairtrial.api.call_journal import SECONDS, CallEntry, CallJournal, NotedMapping
 from fairtrial.api.connection import connected
-from fairtrial.api.run_batches import OnBatch
 from fairtrial.api.run_canaries import RunCanaries
 from fairtrial.api.stores import open_store
-from fairtrial.judge.judges import Judges
 from fairtrial.llm.batch_book import BatchBook
 from fairtrial.llm.batch_outbox import BatchOutbox
 from fairtrial.llm.budget import Budget
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.llm.call_server import CallServer
-from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import HasModel, HasPanel, find_models
 from fairtrial.llm.remote_calls import Link, RemoteModel, keep_ballot
 from fairtrial.planned_case import PlannedCase
-from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase
-from fairtrial.records.reply import Reply
-from fairtrial.records.result import Criterion
-from fairtrial.records.run import RunInfo
 
 if TYPE_CHECKING:
+    from fairtrial.api.run_batches import OnBatch
+    from fairtrial.judge.judges import Judges
+    from fairtrial.llm.model import NamedModel
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.reply import Reply
+    from fairtrial.records.result import Criterion
+    from fairtrial.records.run import RunInfo
     from fairtrial.store import Store
 
 KEPT_CALLS = "judge.db"

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairtrial.api.datasets.shard_scoring import FailedAttempt
 from fairtrial.api.result_folders.dataset_tables import OWN_CASE
 from fairtrial.api.stored_runs import Run
 from fairtrial.api.stores import open_store
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.errors import UsageError
 from fairtrial.judge.ballot_costs import collect_ballot_ids
-from fairtrial.records.ballot import Ballot
-from fairtrial.records.label import Label
-from fairtrial.records.reply import Reply
-from fairtrial.records.run import RunInfo
-from fairtrial.records.summary import Summary
-from fairtrial.store.store import Store
+
+if TYPE_CHECKING:
+    from fairtrial.api.datasets.shard_scoring import FailedAttempt
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.label import Label
+    from fairtrial.records.reply import Reply
+    from fairtrial.records.run import RunInfo
+    from fairtrial.records.summary import Summary
+    from fairtrial.store.store import Store
 
 
 def store_failures(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.gate_audit import audit_gate as audit_measured
 from fairtrial.analysis.suite_audit import audit_suite as audit_runs
 from fairtrial.api.decisions.comparing import check_different
 from fairtrial.api.run_sources import RunSource, measured
 from fairtrial.errors import UsageError
-from fairtrial.records.audit import GateAudit, SuiteAudit
-from fairtrial.records.gate import Claim
 from fairtrial.store import DEFAULT_URL
+
+if TYPE_CHECKING:
+    from fairtrial.records.audit import GateAudit, SuiteAudit
+    from fairtrial.records.gate import Claim
 
 
 def audit_gate(

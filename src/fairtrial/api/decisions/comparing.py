@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from fairtrial.analysis.comparison import NO_SLICES, Slices, compare_runs
-from fairtrial.analysis.measured_run import MeasuredRun
 from fairtrial.api.case_groups import groups_by_position
 from fairtrial.api.run_sources import RunSource, is_file, measured, yield_cases
 from fairtrial.api.stored_runs import Run, reread
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.run_comparison import About, Comparison
 from fairtrial.store import DEFAULT_URL
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.measured_run import MeasuredRun
 
 
 @dataclass(frozen=True)

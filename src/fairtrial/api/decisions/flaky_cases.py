@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.flakiness import find_flaky
 from fairtrial.api.flaky_causes import flaky_causes
 from fairtrial.api.run_sources import RunSource, is_file, measured
 from fairtrial.api.stored_runs import Run
 from fairtrial.api.stores import measure_stored, open_store
-from fairtrial.records.flaky_case import Flakiness
 from fairtrial.store import DEFAULT_URL
+
+if TYPE_CHECKING:
+    from fairtrial.records.flaky_case import Flakiness
 
 
 def flaky(run: RunSource, *, store: str = DEFAULT_URL) -> Flakiness:

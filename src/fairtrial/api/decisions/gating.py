@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.gates import decide
 from fairtrial.analysis.variants import decided_part, own_base
@@ -13,9 +14,11 @@ from fairtrial.config.claim_options import ClaimOptions
 from fairtrial.config.reader import OptionReader
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats.option_files import read_options
-from fairtrial.records.gate import Claim, GateDecision
-from fairtrial.records.run_comparison import About
 from fairtrial.store import DEFAULT_URL
+
+if TYPE_CHECKING:
+    from fairtrial.records.gate import Claim, GateDecision
+    from fairtrial.records.run_comparison import About
 
 
 def gate(

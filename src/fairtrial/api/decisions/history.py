@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -19,12 +19,14 @@ from fairtrial.api.run_parts.case_series import LAST, SERIES, find_series
 from fairtrial.api.stores import measure_series, measure_stored, open_store
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.run import RunInfo
 from fairtrial.records.run_history import RunHistory
-from fairtrial.records.summary import RunUsage
 from fairtrial.stats.step_detector import RUNS_BETWEEN_FALSE_STEPS, WINDOW
 from fairtrial.store import DEFAULT_URL, Store
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.records.run import RunInfo
+    from fairtrial.records.summary import RunUsage
 
 _CELLS = 1 << 14
 """So many attempts before those that are needed are read at most, so that a kept series can go on for long."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console
 
-from fairtrial.records.audit import GateAudit, SuiteAudit
-from fairtrial.records.flaky_case import Flakiness
-from fairtrial.records.gate import GateDecision
 from fairtrial.records.mode_history import ModeHistory
-from fairtrial.records.mutation import MutationReport
-from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.run_history import Bisection, CaseHistory, RunHistory, WatchedTraffic
-from fairtrial.records.size_plan import SizePlan
 from fairtrial.reports.decisions.audit_report import gate_audit_report, suite_audit_report
 from fairtrial.reports.decisions.bisection_report import bisection_report
 from fairtrial.reports.decisions.comparison_table import comparison_report
@@ -21,6 +17,14 @@ from fairtrial.reports.decisions.planning_report import flaky_report, plan_repor
 from fairtrial.reports.decisions.watch_report import watch_report
 from fairtrial.reports.failures.mode_history_report import mode_history_report
 from fairtrial.reports.mutation.mutation_table import mutation_table, summary_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.audit import GateAudit, SuiteAudit
+    from fairtrial.records.flaky_case import Flakiness
+    from fairtrial.records.gate import GateDecision
+    from fairtrial.records.mutation import MutationReport
+    from fairtrial.records.run_comparison import Comparison
+    from fairtrial.records.size_plan import SizePlan
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:

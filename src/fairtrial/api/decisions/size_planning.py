@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.analysis.sizing import JudgeNumbers, Prices, Request, plan_size
 from fairtrial.api.decisions.comparing import check_about, check_different
 from fairtrial.api.run_sources import RunSource, is_file, measured
 from fairtrial.api.stored_runs import Run, reread
 from fairtrial.errors import UsageError
-from fairtrial.records.run_comparison import About
-from fairtrial.records.size_plan import Question, SizePlan
-from fairtrial.records.summary import Summary
 from fairtrial.store import DEFAULT_URL
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_comparison import About
+    from fairtrial.records.size_plan import Question, SizePlan
+    from fairtrial.records.summary import Summary
 
 
 def plan(

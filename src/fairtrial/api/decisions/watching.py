@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -22,12 +23,14 @@ from fairtrial.api.decisions.history import check_false_every
 from fairtrial.api.run_parts.case_series import SERIES, describe_run
 from fairtrial.api.stores import measure_stored, open_store
 from fairtrial.errors import UsageError, spell
-from fairtrial.records.keys import CaseKey
-from fairtrial.records.run import RunInfo
 from fairtrial.records.run_history import WatchedTraffic
 from fairtrial.stats.mean_monitor import REFERENCE, VALUES_BETWEEN_FALSE_ALARMS
 from fairtrial.stats.step_detector import RUNS_BETWEEN_FALSE_STEPS
 from fairtrial.store import DEFAULT_URL, Store
+
+if TYPE_CHECKING:
+    from fairtrial.records.keys import CaseKey
+    from fairtrial.records.run import RunInfo
 
 CANARY = "canary"
 _TRAFFIC = ("score", "receive")

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fairtrial.api.diagnosis.suspects import FailedCase, Suspect, collect_answers, find_suspects
-from fairtrial.planned_case import PlannedCase
 from fairtrial.protocols import RefusesEnvironment
-from fairtrial.records.attempt import Recording
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.records.summary import Summary
 from fairtrial.stats.beta import probability_larger
 from fairtrial.text.display import count, shorten
 
 if TYPE_CHECKING:
     from fairtrial.api.planning import Plan
+    from fairtrial.planned_case import PlannedCase
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.summary import Summary
     from fairtrial.store import Store
 
 CERTAIN = 0.975

@@ -6,20 +6,22 @@ import difflib
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
 from fairtrial.metrics.tool_outages import tool_outages
-from fairtrial.planned_case import PlannedCase
-from fairtrial.records.attempt import Recording
-from fairtrial.records.record import Json
-from fairtrial.records.result import CaseResult
-from fairtrial.records.score import FaultSide
 from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
 from fairtrial.simulate.counterfactuals import AlteredEnvironments, RepeatedUsers, call_key, exchange
 from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.planned_case import PlannedCase
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.record import Json
+    from fairtrial.records.result import CaseResult
+    from fairtrial.records.score import FaultSide
 
 _WORD = re.compile(r"\w(?:[\w.,:/-]*\w)?")
 _LONGEST_VALUE = 6

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.api.eval_files import load_recordings
 from fairtrial.errors import UsageError
-from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import Invocation, ToolCall
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
 
 
 def expect(paths: Sequence[str | Path], name: str, *, lenient: bool = False) -> tuple[EvalSet, list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents import find_agent
 from fairtrial.errors import UsageError, spell
@@ -13,10 +13,12 @@ from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ModelPool, check_model
 from fairtrial.protocols import Agent, DeclaresAgents, Documented
 from fairtrial.records.case import EvalCase, Scenario
-from fairtrial.records.record import Json
-from fairtrial.records.trace import About
 from fairtrial.simulate.scenarios import describe_agent, write_scenarios
 from fairtrial.system.event_loop import blocking
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import About
 
 
 async def declared_agents(target: Agent, case: EvalCase) -> About | None:

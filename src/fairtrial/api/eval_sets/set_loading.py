@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -15,14 +15,12 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.api.arguments import check_criteria
 from fairtrial.api.criterion_thresholds import Thresholds, with_thresholds
-from fairtrial.api.plan_options import ReadOptions
 from fairtrial.config.criterion_options import parse_threshold
 from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import ConfigError, UsageError, collecting
 from fairtrial.formats.adk.config_file import config as read_config
 from fairtrial.formats.adk.config_file import is_config
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.judge.judges import Judges
 from fairtrial.metrics.custom.metric_functions import check_takes_two, decision_threshold, declares_bool
 from fairtrial.metrics.signature import signature
 from fairtrial.records.attempt_rule import ALL, MEAN, AttemptRule
@@ -31,6 +29,10 @@ from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion, Metric
 from fairtrial.records.score import Range
+
+if TYPE_CHECKING:
+    from fairtrial.api.plan_options import ReadOptions
+    from fairtrial.judge.judges import Judges
 
 N = TypeVar("N", bound=Record)
 

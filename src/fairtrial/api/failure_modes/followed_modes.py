@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.failures.mode_series import RunModes, follow_modes
 from fairtrial.api.run_parts.collected_failures import case_keys, count_failures
@@ -11,10 +12,12 @@ from fairtrial.api.stored_runs import Run
 from fairtrial.api.stores import open_store
 from fairtrial.records.mode_history import ModeHistory
 from fairtrial.records.result import Verdict
-from fairtrial.records.run_history import RunHistory
 from fairtrial.records.summary import Summary
 from fairtrial.store import DEFAULT_URL, Store
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_history import RunHistory
 
 
 def mode_history(history: RunHistory, *, store: str = DEFAULT_URL) -> ModeHistory:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -20,18 +20,20 @@ from fairtrial.api.execution import execute
 from fairtrial.api.failure_modes.mode_evidence import ModeEvidence, mode_evidence
 from fairtrial.api.failure_modes.mode_naming import Example, propose_names
 from fairtrial.api.planning import Plan, run_info
-from fairtrial.api.stored_runs import Run
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
-from fairtrial.judge.judges import Judges
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures, JudgedFailures, NamedFailures
-from fairtrial.records.record import Json
-from fairtrial.records.result import CaseResult, Criterion
-from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Message, Thought, Trace
 from fairtrial.store import DEFAULT_URL
 from fairtrial.text.display import compact
+
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.judge.judges import Judges
+    from fairtrial.records.record import Json
+    from fairtrial.records.result import CaseResult, Criterion
+    from fairtrial.records.score import Score
 
 CRITERION = "rubric_based_multi_turn_trajectory_quality_v1"
 MOST_ASKED = 200

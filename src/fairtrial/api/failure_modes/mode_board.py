@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.analysis.failures.board_columns import (
     BoardCard,
@@ -17,18 +17,20 @@ from fairtrial.analysis.failures.board_columns import (
 )
 from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, current_names, first_line, name_key
 from fairtrial.api.labels.label_desk import SOURCE, check_name
-from fairtrial.api.stored_runs import Run
 from fairtrial.api.stores import open_store
 from fairtrial.errors import UsageError
 from fairtrial.formats.labels import write_rows
 from fairtrial.records.board_event import BoardEvent
-from fairtrial.records.failure_mode import Failures
-from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import FAILURES, Label
 from fairtrial.records.score import PartKey
 from fairtrial.reports.views import board_shapes as shapes
-from fairtrial.store import Store
 from fairtrial.text.redaction.redact import redact
+
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.records.failure_mode import Failures
+    from fairtrial.records.keys import CaseKey
+    from fairtrial.store import Store
 
 MOST_COLUMNS = 24
 MOST_CARDS = 2_000

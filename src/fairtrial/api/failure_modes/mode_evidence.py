@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from fairtrial.analysis.failures.guard_config import ToolUse
-from fairtrial.analysis.failures.named_failures import ReadFailure
 from fairtrial.analysis.failures.run_failures import FAILED
 from fairtrial.api.datasets.shard_scoring import FailedAttempt as KeptAttempt
 from fairtrial.api.failure_modes.folder_modes import FolderPass
@@ -17,13 +16,16 @@ from fairtrial.api.result_folders.dataset_sources import is_folder_of_results, l
 from fairtrial.api.result_folders.dataset_tables import OWN_CASE
 from fairtrial.api.run_parts.collected_failures import labelled_failures
 from fairtrial.api.stored_runs import Run, reread
-from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase
 from fairtrial.records.decoding import json_decoder
-from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.failure_mode import Failures
 from fairtrial.records.trace import Invocation
 from fairtrial.reports.transcript import Transcript, transcripts
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.failures.named_failures import ReadFailure
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.expectation import ExpectedCase
+    from fairtrial.records.failure_mode import Failures
 
 _CALLS = "calls "
 """The beginning of the property of an attempt that called a tool."""

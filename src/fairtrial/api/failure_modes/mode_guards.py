@@ -6,7 +6,7 @@ import inspect
 from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,7 +14,6 @@ from fairtrial.analysis.failures.guard_config import make_guard
 from fairtrial.analysis.failures.named_failures import ReadFailure, name_key, weighted_share
 from fairtrial.api.eval_files import save_eval_set
 from fairtrial.api.failure_modes.mode_evidence import ModeEvidence, mode_evidence
-from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
 from fairtrial.formats.adk.write import with_extra_as_metadata
 from fairtrial.loading.criteria import criteria_in
@@ -23,13 +22,16 @@ from fairtrial.records.failure_mode import FailureMode, Failures, GuardCheck
 from fairtrial.records.label import FAILURES
 from fairtrial.records.result import Criterion, Outcome, Verdict
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.transcript import Transcript
 from fairtrial.scoring import as_score
 from fairtrial.stats.clustered import mean_of_rates
 from fairtrial.stats.interval import WILSON
 from fairtrial.store import DEFAULT_URL
 from fairtrial.system.event_loop import blocking
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.reports.transcript import Transcript
 
 
 def write_guard(run: Run | str | Path, failures: Failures, mode: FailureMode, path: Path) -> GuardCheck:

@@ -5,24 +5,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fairtrial.analysis.failures.events import Conversation, event_text
 from fairtrial.analysis.failures.named_failures import first_line
-from fairtrial.judge.judges import Judges
 from fairtrial.llm.model import CallError, NamedModel
 from fairtrial.llm.model_pool import ModelPool
 from fairtrial.llm.prompts import Templates
 from fairtrial.llm.structured import read_json
 from fairtrial.records.decoding import convert
 from fairtrial.records.failure_mode import FailedAttempt, FailureMode
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Trace
 from fairtrial.system.event_loop import blocking
 from fairtrial.text.display import visible_line
 from fairtrial.text.language import detect_language
 from fairtrial.text.redaction.redact import redact
+
+if TYPE_CHECKING:
+    from fairtrial.judge.judges import Judges
+    from fairtrial.records.record import Json
 
 TEMPLATES = Templates("fairtrial.api.failure_modes")
 LONGEST_NAME = 120

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from fairtrial.api.failure_modes.run_modes import failures
-from fairtrial.api.stored_runs import Run
 from fairtrial.records.failure_mode import Failures, GuardCheck, ModeChanges
 from fairtrial.reports.failures.failure_table import (
     changes_report,
@@ -16,6 +16,9 @@ from fairtrial.reports.failures.failure_table import (
     largest_report,
     mode_report,
 )
+
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
 
 _MOST_FAILED = 2_000
 """The most failed attempts of a run whose largest modes are shown below it. More take seconds to read."""

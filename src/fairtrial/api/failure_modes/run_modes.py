@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairtrial.analysis.failures.failure_tally import FailureTally
 from fairtrial.analysis.failures.mode_changes import CaseRates, compare_modes, compare_shares, rates_of_run
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
 from fairtrial.api.failure_modes.folder_modes import folder_failures, measure_failures
@@ -13,11 +12,13 @@ from fairtrial.api.run_parts.collected_failures import case_keys, check_distance
 from fairtrial.api.run_sources import is_file
 from fairtrial.api.stored_runs import Run, reread
 from fairtrial.errors import UsageError
-from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.store import DEFAULT_URL
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fairtrial.analysis.failures.failure_tally import FailureTally
+    from fairtrial.records.failure_mode import Failures, ModeChanges
 
 
 def failures(

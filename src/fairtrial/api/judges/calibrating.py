@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairtrial.api.arguments import Paths, read_paths
 from fairtrial.api.labels.labelling import add_labels
 from fairtrial.api.stored_runs import Run, reread
-from fairtrial.records.judging.calibration import Calibration
+
+if TYPE_CHECKING:
+    from fairtrial.records.judging.calibration import Calibration
 
 
 def calibrate(

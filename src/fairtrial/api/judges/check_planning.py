@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,19 +14,21 @@ from fairtrial import loading
 from fairtrial.api.judges.check_runner import JudgeCheck
 from fairtrial.api.judges.item_exams import items_to_check, judged_criteria
 from fairtrial.errors import ConfigError, UsageError, nearest
-from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
-from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import HasPanel, find_panels
 from fairtrial.llm.token_counts import price
 from fairtrial.metrics.exams.gold_file import read_gold
-from fairtrial.metrics.exams.known_answers import KnownAnswer
 from fairtrial.metrics.exams.known_items import exam_canaries
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS, check_cases
 from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS, writing_cases
 from fairtrial.metrics.judged_metric import TEMPLATES
 from fairtrial.simulate.played import TEMPLATES as SIMULATION_TEMPLATES
 from fairtrial.store import Store
+
+if TYPE_CHECKING:
+    from fairtrial.judge.judges import Judges
+    from fairtrial.llm.model import NamedModel
+    from fairtrial.metrics.exams.known_answers import KnownAnswer
 
 PROMPTS = (*JUDGED_PROMPTS, *WRITING_PROMPTS)
 """The prompts with a table of questions or tasks."""

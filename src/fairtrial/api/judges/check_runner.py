@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fairtrial.api.connection import connect_criterion
-from fairtrial.api.judges.item_exams import ItemExam
 from fairtrial.judge.judge import Judge
-from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
-from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import ModelPool
 from fairtrial.llm.prompts import own_templates
 from fairtrial.llm.token_counts import price
@@ -23,11 +21,16 @@ from fairtrial.metrics.exams.refusals import list_refusals
 from fairtrial.metrics.judged_metric import TEMPLATES
 from fairtrial.records.judging.judge_check import CheckResult, RuleRates, Share
 from fairtrial.records.judging.report_card import ReportCard
-from fairtrial.records.refusal import Refusal
-from fairtrial.records.result import Criterion
 from fairtrial.stats.agreement import share_interval
 from fairtrial.system.concurrency import concurrently
 from fairtrial.system.event_loop import blocking
+
+if TYPE_CHECKING:
+    from fairtrial.api.judges.item_exams import ItemExam
+    from fairtrial.judge.judges import Judges
+    from fairtrial.llm.model import NamedModel
+    from fairtrial.records.refusal import Refusal
+    from fairtrial.records.result import Criterion
 
 _OUTPUT_TOKENS = 150
 """The typical length of an answer to one question."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -18,8 +18,6 @@ from fairtrial.api.calibrations import name_judge
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.errors import ConfigError
 from fairtrial.judge.ballot_costs import judge_stats
-from fairtrial.judge.judges import Judges
-from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import find_models
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.exams.canaries import canaries
@@ -27,10 +25,6 @@ from fairtrial.metrics.exams.known_answers import FAILS, HOLDS, TYPICAL_TOKENS
 from fairtrial.metrics.exams.known_items import ItemAnswer, criterion_for_items
 from fairtrial.metrics.exams.probes import PROBES, probe_pairs
 from fairtrial.records.average import mean
-from fairtrial.records.ballot import Ballot
-from fairtrial.records.judging.calibration import Calibration
-from fairtrial.records.judging.gold import GoldItem
-from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.judging.report_card import GoldCheck, Probe
 from fairtrial.records.keys import case_key
 from fairtrial.records.label import Label
@@ -38,6 +32,14 @@ from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import Criterion, Verdict
 from fairtrial.records.summary import CriterionSummary, Estimate
 from fairtrial.stats.difference import paired_difference
+
+if TYPE_CHECKING:
+    from fairtrial.judge.judges import Judges
+    from fairtrial.llm.model import NamedModel
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.judging.calibration import Calibration
+    from fairtrial.records.judging.gold import GoldItem
+    from fairtrial.records.judging.judge_check import CheckResult
 
 _OUTCOMES = {True: HOLDS, False: FAILS}
 Answers = Mapping[int, ItemAnswer]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.panel_weights import measure_panels
 from fairtrial.analysis.recorded_judges import measure_judges
@@ -11,8 +12,10 @@ from fairtrial.api.judges.check_planning import plan_item_check
 from fairtrial.errors import UsageError
 from fairtrial.formats.verdict_tables import COLUMNS, RecordedVerdict, read_verdicts
 from fairtrial.judge.judges import Judges
-from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.judging.report_card import ReportCard
+
+if TYPE_CHECKING:
+    from fairtrial.records.judging.judge_check import CheckResult
 
 
 def report_card(

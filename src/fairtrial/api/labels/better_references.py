@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from fairtrial.api.eval_files import save_eval_set
 from fairtrial.api.labels.repaired_cases import repaired_cases
-from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.adk.write import with_extra_as_metadata
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.keys import CaseKey
-from fairtrial.records.label import Label
 from fairtrial.records.trace import Message
+
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.records.label import Label
 
 
 class WrittenReferences(NamedTuple):

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairtrial.analysis.judge_calibration import Place
 from fairtrial.api.calibrations import disagreements
 from fairtrial.api.labels.label_lists import LabelerAgreement, agreement_of_labelers
 from fairtrial.api.labels.part_agreement import LabelledParts, labelled_parts
-from fairtrial.api.stored_runs import Run
-from fairtrial.records.score import PartKey
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.views import label_shapes as shapes
 from fairtrial.reports.views.view_labels import judge_agreement_view
 
 if TYPE_CHECKING:
+    from fairtrial.analysis.judge_calibration import Place
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.records.score import PartKey
     from fairtrial.store import Store
 
 

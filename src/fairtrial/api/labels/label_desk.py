@@ -17,7 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -27,15 +27,17 @@ from fairtrial.errors import UsageError, spell
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.keys import CaseKey, outcome_key
 from fairtrial.records.label import FAILURES, Label, LabelQueue
-from fairtrial.records.record import Json
 from fairtrial.records.result import Outcome
 from fairtrial.records.score import Range, Score, find_part
-from fairtrial.records.trace import Trace
 from fairtrial.reports.views import label_shapes as shapes
 from fairtrial.reports.views.view_labels import blind_item, criteria_views, is_graded, queue_view, show_outcome
-from fairtrial.store import QueueItem, Store
 from fairtrial.text.display import visible_line
 from fairtrial.text.redaction.redact import redact
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import Trace
+    from fairtrial.store import QueueItem, Store
 
 T = TypeVar("T")
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.api.stored_runs import Run
 from fairtrial.formats.labels import UNSURE
-from fairtrial.records.label import Label
 from fairtrial.records.record import Record
 from fairtrial.records.score import PartKind, part_text
 from fairtrial.records.summary import Estimate
@@ -22,6 +20,10 @@ from fairtrial.stats import agreement as stats
 from fairtrial.stats.clustered import mean_of_rates
 from fairtrial.stats.judge_agreement import estimate_agreement
 from fairtrial.text.display import shorten, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.records.label import Label
 
 _NOTE_LENGTH = 60
 _WILSON = "Wilson, cases as clusters"

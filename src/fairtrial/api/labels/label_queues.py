@@ -24,7 +24,6 @@ from fairtrial.api.run_parts.collected_failures import find_failures
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError, nearest, spell
 from fairtrial.records.attempt_row import CriterionTerms
-from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import FAILURES, Label, LabelQueue
 from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.score import Score, part_text
@@ -32,6 +31,7 @@ from fairtrial.reports.views.view_labels import labelable_parts
 from fairtrial.store import QueueItem
 
 if TYPE_CHECKING:
+    from fairtrial.records.keys import CaseKey
     from fairtrial.store import Store
 
 MOST_ANSWERS = 9

@@ -9,11 +9,13 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fairtrial.judge.ballot_costs import collect_ballot_ids
-from fairtrial.records.ballot import Ballot, Decision
-from fairtrial.records.score import Score
+
+if TYPE_CHECKING:
+    from fairtrial.records.ballot import Ballot, Decision
+    from fairtrial.records.score import Score
 
 RANDOM_SHARE = 0.2
 """The share of a sample of uncertain outcomes that is drawn at random from all others."""

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from fairtrial.api.calibrations import traces_at
 from fairtrial.api.labels.label_sampling import draw_random, draw_strata
-from fairtrial.api.stored_runs import Run
 from fairtrial.api.stores import open_store
 from fairtrial.errors import FormatError, UsageError, nearest, spell
 from fairtrial.formats.labels import (
@@ -26,15 +25,16 @@ from fairtrial.formats.labels import (
     read_weight,
     write_rows,
 )
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import readable
 from fairtrial.records.keys import CaseKey, outcome_key
 from fairtrial.records.label import Label
 from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.score import PartKey, Range
-from fairtrial.records.trace import Invocation
 
 if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Invocation
     from fairtrial.store import Store
 
 Place = tuple[int, int]

@@ -12,15 +12,15 @@ from msgspec.structs import replace
 from fairtrial.analysis.judge_calibration import Place, Row, calibrate_criterion, disagreeing_outcomes
 from fairtrial.api.calibrations import name_judge, outcomes_at
 from fairtrial.api.labels.label_queues import position_of_keys
-from fairtrial.records.judging.calibration import Calibration
-from fairtrial.records.label import Label
-from fairtrial.records.result import Outcome
-from fairtrial.records.run import RunInfo
 from fairtrial.records.score import PartKey, PartKind
 from fairtrial.records.summary import CriterionSummary
 from fairtrial.reports.views.view_labels import labelable_parts
 
 if TYPE_CHECKING:
+    from fairtrial.records.judging.calibration import Calibration
+    from fairtrial.records.label import Label
+    from fairtrial.records.result import Outcome
+    from fairtrial.records.run import RunInfo
     from fairtrial.store import Store
 
 PartPlace = tuple[int, int, PartKey]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.analysis.failures.reply_differences import NO_REPLY_CRITERIA
-from fairtrial.records.case import EvalCase
-from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import FAILURES, Label
 from fairtrial.records.result import Verdict
-from fairtrial.records.trace import Invocation, ToolCall, Trace
-from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.transcript import Transcript, transcripts
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.keys import CaseKey
+    from fairtrial.records.trace import Invocation, ToolCall, Trace
+    from fairtrial.reports.report_table import ReportedRun
 
 _TRAJECTORY = "tool_trajectory_avg_score"
 _STATE = "final_state_match_v1"

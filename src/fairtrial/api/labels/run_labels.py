@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.api.planning import Plan
 from fairtrial.api.stored_runs import reread
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.result import Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.api.planning import Plan
+    from fairtrial.records.run import RunInfo
 
 _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
-from fairtrial.api.eval_sets.set_loading import Criteria
 from fairtrial.api.mutation.mutation_sources import (
     MUTATION,
     MutationOptions,
@@ -22,12 +20,16 @@ from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import Plan, plan_run
 from fairtrial.errors import UsageError
 from fairtrial.mutations.planting import sample as sampled
-from fairtrial.planned_case import Environments, Pair, PlannedCase
 from fairtrial.protocols import RefusesEnvironment
-from fairtrial.records.attempt import Recording
 from fairtrial.records.mutation import Mutation
 from fairtrial.records.trace import ToolResult
 from fairtrial.simulate.degradation import Degradation, degradations_named
+
+if TYPE_CHECKING:
+    from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
+    from fairtrial.api.eval_sets.set_loading import Criteria
+    from fairtrial.planned_case import Environments, Pair, PlannedCase
+    from fairtrial.records.attempt import Recording
 
 Places = Collection[tuple[int, int]]
 """The attempts of a stored run, by position and attempt, that are neither made nor scored again."""

@@ -6,13 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.json import encode
 
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
-from fairtrial.api.eval_sets.set_loading import Criteria
 from fairtrial.api.execution import RunEvents, run_plan
 from fairtrial.api.mutation.degrading import DegradationPlan, Places, plan_degradation
 from fairtrial.api.mutation.mutation_reports import MutationRun, find_reason, make_report
@@ -44,14 +43,17 @@ from fairtrial.mutations.operator import Operator
 from fairtrial.mutations.paraphrases import PARAPHRASED
 from fairtrial.mutations.planting import Planting, sample
 from fairtrial.mutations.table import OPERATORS, operators_named
-from fairtrial.planned_case import Pair, PlannedCase
-from fairtrial.records.attempt import Recording
-from fairtrial.records.mutation import MutationReport
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.store import DEFAULT_URL
 from fairtrial.system.event_loop import blocking
-from fairtrial.text.language import Language
+
+if TYPE_CHECKING:
+    from fairtrial.api.eval_sets.set_loading import Criteria
+    from fairtrial.planned_case import Pair, PlannedCase
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.mutation import MutationReport
+    from fairtrial.records.run import RunInfo
+    from fairtrial.text.language import Language
 
 OnResult = Callable[[CaseResult], None]
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.mutant_scores import MutantScores
 from fairtrial.api.mutation.fixes import FixTrials
 from fairtrial.api.mutation.mutation_sources import list_tools
 from fairtrial.api.stores import open_store
 from fairtrial.mutations.coverage import cover
-from fairtrial.records.attempt import Recording
 from fairtrial.records.decoding import convert
 from fairtrial.records.mutation import Mutation, MutationReport, ParaphraseCount
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.records.trace import Message, ToolCall, Trace
 from fairtrial.store import DEFAULT_URL, Store
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.run import RunInfo
 
 
 @dataclass(frozen=True)

@@ -7,22 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import regex
 from msgspec.structs import replace
 
 from fairtrial import loading
 from fairtrial.api.eval_sets.set_loading import Criteria, Notes, load_sets
-from fairtrial.api.plan_options import ReadOptions
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.judge.judges import Judges
 from fairtrial.llm.model_pool import find_models
 from fairtrial.metrics.facts_match import FactsMatch
 from fairtrial.metrics.tool_rules.criterion import ToolRules
-from fairtrial.metrics.tool_rules.rule_options import ToolRule
 from fairtrial.mutations.coverage import collect_personas
 from fairtrial.mutations.operator import Operator, Rules
 from fairtrial.planned_case import Pair, PlannedCase
@@ -32,10 +29,15 @@ from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.equality import equal_json
 from fairtrial.records.result import Criterion, Verdict
 from fairtrial.records.trace import ToolCall, Trace
-from fairtrial.store import Store
 from fairtrial.system.paths import DEFAULT_URL
 from fairtrial.text.display import compact
-from fairtrial.text.language import Language
+
+if TYPE_CHECKING:
+    from fairtrial.api.plan_options import ReadOptions
+    from fairtrial.judge.judges import Judges
+    from fairtrial.metrics.tool_rules.rule_options import ToolRule
+    from fairtrial.store import Store
+    from fairtrial.text.language import Language
 
 
 @dataclass(frozen=True)

@@ -7,24 +7,26 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fairtrial.errors import UsageError, spell
-from fairtrial.judge.judges import Judges
 from fairtrial.llm.model import CallError, NamedModel
 from fairtrial.llm.model_pool import ModelPool, check_model
 from fairtrial.llm.prompts import Templates
 from fairtrial.llm.structured import read_json
-from fairtrial.mutations.operator import Operator
 from fairtrial.mutations.paraphrases import NAME, doubt, paraphrase_operator
-from fairtrial.records.attempt import Recording
 from fairtrial.records.decoding import convert
 from fairtrial.records.mutation import ParaphraseCount
-from fairtrial.records.record import Json
 from fairtrial.system.event_loop import blocking
 from fairtrial.text.language import detect_language
+
+if TYPE_CHECKING:
+    from fairtrial.judge.judges import Judges
+    from fairtrial.mutations.operator import Operator
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.record import Json
 
 _TEMPLATES = Templates("fairtrial.mutations")
 _LONGEST = 6000

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import astuple, replace
 
-from fairtrial.batch.parts import Columns
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.attempt import Failure
 from fairtrial.records.decoding import json_decoder
@@ -29,6 +28,9 @@ from fairtrial.reports.table_rows import (
     outcome_values,
     part_values,
 )
+
+if TYPE_CHECKING:
+    from fairtrial.batch.parts import Columns
 
 SCHEMA_VERSION = 3
 """The version of these tables. It grows when a column changes its meaning or goes; new columns may come at any time."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.analysis.criterion_tally import rate_estimate
 from fairtrial.records.attack import ATTACKED, HARMLESS, REPORTED, SUCCESS
 from fairtrial.records.attacks.attack_report import AttackRate, AttackReport, AttackRow, Property
 from fairtrial.records.decoding import convert
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.reports.report_table import ReportedRun
 from fairtrial.stats.clusters import cluster_values
 from fairtrial.stats.moments import Moments
+
+if TYPE_CHECKING:
+    from fairtrial.reports.report_table import ReportedRun
 
 UTILITY = "utility"
 """The key of the utility unattacked in the manifest of an attack run. Runs of earlier versions lack it."""

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,9 +16,11 @@ from fairtrial.analysis.run_series import follow_case
 from fairtrial.api.stores import measure_series, open_store
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.failure_mode import DecisiveStep, FoundFailure
-from fairtrial.records.run import RunInfo
 from fairtrial.records.run_history import CaseFailure, CaseHistory
 from fairtrial.store import DEFAULT_URL, Store
+
+if TYPE_CHECKING:
+    from fairtrial.records.run import RunInfo
 
 SERIES = ("agent", "eval_set", "branch")
 """What the runs of a series share, unless the caller names other fields."""

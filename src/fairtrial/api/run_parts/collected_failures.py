@@ -17,14 +17,14 @@ from fairtrial.analysis.failures.run_failures import BEFORE_PASSES, FAILED, FIND
 from fairtrial.errors import UsageError
 from fairtrial.formats.garbage import paused_collector
 from fairtrial.records.failure_mode import Failures, ModeChanges
-from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import FAILURES
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.transcript import Transcript, transcripts
 
 if TYPE_CHECKING:
     from fairtrial.api.run_parts.stored_attempts import StoredAttempts
+    from fairtrial.records.keys import CaseKey
+    from fairtrial.reports.report_table import ReportedRun
     from fairtrial.store import Store
 
 

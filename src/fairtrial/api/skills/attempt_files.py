@@ -6,15 +6,17 @@ import base64
 import binascii
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.formats.skills.check_types import escapes
-from fairtrial.records.case import EvalCase
-from fairtrial.records.result import CaseResult
 from fairtrial.records.score import Score
 from fairtrial.records.state_delta import FileChange, read_delta
 from fairtrial.records.trace import Invocation, Message, ToolResult
-from fairtrial.reports.transcript import Transcript
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.result import CaseResult
+    from fairtrial.reports.transcript import Transcript
 
 _TOKENS, _SECONDS = "token_usage_v1", "invocation_duration_v1"
 _REPLY, _FAILURE = "reply.md", "failure.md"

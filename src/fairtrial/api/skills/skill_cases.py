@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial import loading
 from fairtrial.agents.harness.git_folders import find_commit
 from fairtrial.agents.harness.workspaces import copy_revision, find_source, hash_path
-from fairtrial.api.plan_options import ReadOptions
 from fairtrial.api.skills.skill_options import SkillOptions, find_skill_folder
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.skills.evals_json import DESCRIBED, TODO
@@ -26,6 +26,9 @@ from fairtrial.loading.skill_folders import eval_files, find_root, find_skill, l
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.workspace import CaseFile, Workspace
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.api.plan_options import ReadOptions
 
 _OWN_PARTS = ("references", "scripts", "assets")
 

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as with_fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -17,20 +17,22 @@ from fairtrial.agents.harness.harness_agent import HarnessAgent, SkillSource, ag
 from fairtrial.agents.harness.harness_table import check_version, program_version
 from fairtrial.agents.harness.sandbox import check_credentials, choose_sandbox, start_of_image
 from fairtrial.agents.harness.workspaces import copy_folder, hash_path
-from fairtrial.api.attempt_planning import Attempts
 from fairtrial.api.eval_sets.set_loading import Criteria, PreparedSets
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import Plan, plan_run
 from fairtrial.api.skills.skill_cases import read_skill_cases, with_distinct_ids
-from fairtrial.api.skills.skill_options import SkillOptions
 from fairtrial.config.attempt_options import AttemptOptions
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.skills.skill_md import FILE, Skill, SkillPart, skill_parts, without_part
-from fairtrial.llm.budget import Budget
 from fairtrial.loading.skill_folders import EVALS, eval_files, find_skill, read_skill_at
-from fairtrial.records.case import EvalSet
 from fairtrial.records.workspace import Workspace
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.api.attempt_planning import Attempts
+    from fairtrial.api.skills.skill_options import SkillOptions
+    from fairtrial.llm.budget import Budget
+    from fairtrial.records.case import EvalSet
 
 WITH, WITHOUT, OLD = "with", "without", "old"
 _NO_SANDBOX = ": nothing but its own manners keeps the agent in its workspace"

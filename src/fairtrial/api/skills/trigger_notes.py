@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fairtrial.analysis.measured_run import MeasuredRun
 from fairtrial.analysis.variants import SIGN, select_variant, variants_in
 from fairtrial.metrics.skill_use import used_skills
-from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase
 from fairtrial.records.summary import Estimate, SkillUse
 from fairtrial.reports.numbers import interval, rate
 from fairtrial.reports.skill_uses import name_variant
 from fairtrial.stats.interval import bounded_interval
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.analysis.measured_run import MeasuredRun
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.case import EvalCase
 
 TRIGGER = "skill_trigger_v1"
 _WITH, _WITHOUT, _OLD = "with", "without", "old"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from fairtrial.analysis.comparison import compare_runs
 from fairtrial.analysis.measured_run import CASES, MeasuredRun
@@ -11,18 +12,20 @@ from fairtrial.analysis.variants import SIGN, select_variant, variants_in
 from fairtrial.api.skills.attempt_files import assertion_text
 from fairtrial.api.skills.trigger_notes import TRIGGER, SkillUses, name_list, trigger_notes
 from fairtrial.errors import UsageError
-from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase
-from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.result import CaseResult
-from fairtrial.records.run_comparison import ComparedMeasure, Comparison
-from fairtrial.records.score import Score
 from fairtrial.records.state_delta import read_delta
-from fairtrial.records.summary import SkillUse
 from fairtrial.reports.decisions.comparison_table import change_ends, format_signed
 from fairtrial.reports.skill_uses import name_variant
 from fairtrial.text.display import count, shorten
 from fairtrial.text.languages import ENGLISH, speaking
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.expectation import ExpectedCase
+    from fairtrial.records.result import CaseResult
+    from fairtrial.records.run_comparison import ComparedMeasure, Comparison
+    from fairtrial.records.score import Score
+    from fairtrial.records.summary import SkillUse
 
 _TOKENS, _SECONDS = "token_usage_v1", "invocation_duration_v1"
 _WITH, _WITHOUT, _OLD = "with", "without", "old"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -18,9 +18,11 @@ from fairtrial.api.eval_sets.expecting import expect
 from fairtrial.api.plan_options import READ, RunOptions
 from fairtrial.api.planning import plan_run
 from fairtrial.errors import UsageError
-from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
 from fairtrial.text.facts.fact_reading import read_facts
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
 
 Watch = Callable[[int], AbstractContextManager[OnRecording]]
 """Shows the progress of so many conversations."""

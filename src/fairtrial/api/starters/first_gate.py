@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.api.decisions.auditing import audit_gate
 from fairtrial.api.decisions.size_planning import plan
@@ -15,12 +15,14 @@ from fairtrial.api.plan_options import READ, RunOptions
 from fairtrial.api.planning import Plan, plan_run
 from fairtrial.api.project_files import find_project
 from fairtrial.api.score_planning import plan_score
-from fairtrial.api.starters.first_cases import Beginning, FirstCases
-from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
 from fairtrial.formats.toml_text import encode_value
 from fairtrial.records.gate import Claim
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.api.starters.first_cases import Beginning, FirstCases
+    from fairtrial.api.stored_runs import Run
 
 WORKFLOW = Path(".github/workflows/fairtrial.yml")
 PROJECT = Path("fairtrial.toml")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from fairtrial.api.stored_runs import Run
 from fairtrial.api.value.redacting import redact
 from fairtrial.errors import UsageError
 from fairtrial.formats.exports.genai_form import GenAiForm
 from fairtrial.formats.exports.message_export import collect_messages, list_losses
 from fairtrial.formats.exports.openinference_form import OpenInferenceForm
 from fairtrial.formats.exports.span_export import SpanForm, conversation_name, document, make_spans
-from fairtrial.records.attempt import Recording
 from fairtrial.text.redaction.redact import make_finders
+
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.records.attempt import Recording
 
 ExportForm = Literal["otlp", "openinference", "messages"]
 

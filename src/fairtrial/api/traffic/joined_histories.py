@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from fairtrial.formats.conversation.joining import HistoryKeys
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.joining import HistoryKeys
 
 
 class JoinedHistories:

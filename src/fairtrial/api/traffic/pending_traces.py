@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fairtrial.formats.conversation.live_traces import TraceState
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.live_traces import TraceState
 
 
 @dataclass

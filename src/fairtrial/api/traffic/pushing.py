@@ -7,19 +7,21 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fairtrial.api.stored_runs import Run
 from fairtrial.api.traffic.score_places import yield_scores
 from fairtrial.errors import UsageError
 from fairtrial.platforms.otlp_labels import EvaluationFile
-from fairtrial.platforms.platform import GivenLabel, LabelSource, PushedScore
 from fairtrial.platforms.services import Wait, label_source, score_target
 from fairtrial.records.keys import CaseKey, outcome_key
 from fairtrial.records.label import Label
-from fairtrial.records.result import Outcome
 from fairtrial.records.score import invocation_key
-from fairtrial.records.trace import Trace
+
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.platforms.platform import GivenLabel, LabelSource, PushedScore
+    from fairtrial.records.result import Outcome
+    from fairtrial.records.trace import Trace
 
 _NO_TRACES = (
     "its recordings do not say in which traces they were made; score traces that were pulled, received or exported "

@@ -19,28 +19,28 @@ from fairtrial.api.stored_runs import Run
 from fairtrial.api.stores import open_store
 from fairtrial.api.traffic.joined_histories import JoinedHistories
 from fairtrial.api.traffic.pending_traces import DueConversation, PendingTraces
-from fairtrial.api.traffic.reception_plan import ReceptionPlan
 from fairtrial.errors import FormatError
 from fairtrial.formats.conversation.joining import HistoryKeys, history_keys, possible_ids
 from fairtrial.formats.conversation.live_traces import TraceState, state_of_trace
-from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.conversation.span_conversations import joined_message, single_conversation
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.span_redaction import SpanRedactor
-from fairtrial.formats.spans.otlp_protobuf import Signal
 from fairtrial.formats.spans.otlp_requests import read_request
-from fairtrial.formats.spans.span import SpanItem
 from fairtrial.llm.call_cache import CallCache
-from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.result import CaseResult
-from fairtrial.records.run import RunInfo
 from fairtrial.records.trace import Trace
 from fairtrial.scoring import score
 from fairtrial.system.event_loop import blocking
 
 if TYPE_CHECKING:
+    from fairtrial.api.traffic.reception_plan import ReceptionPlan
+    from fairtrial.formats.conversation.options import TraceOptions
+    from fairtrial.formats.spans.otlp_protobuf import Signal
+    from fairtrial.formats.spans.span import SpanItem
+    from fairtrial.planned_case import Pair, PlannedCase
+    from fairtrial.records.run import RunInfo
     from fairtrial.store import Store
     from fairtrial.store.span_rows import SpanBatch, SpanRows
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,13 +21,15 @@ from fairtrial.api.text_warnings import text_warnings
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.planned_case import PlannedCase
-from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.keys import digest_bytes
 from fairtrial.records.record import without_defaults
-from fairtrial.records.result import Criterion
-from fairtrial.records.run import RunInfo
 from fairtrial.text.redaction.redact import make_finders
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.result import Criterion
+    from fairtrial.records.run import RunInfo
 
 KIND = "receive"
 RECEIVED = "received"

@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairtrial.api.stored_runs import Run
 from fairtrial.platforms.platform import Annotator, PushedScore
-from fairtrial.records.attempt import Recording
-from fairtrial.records.label import Label
 from fairtrial.records.result import CaseResult, Outcome, Verdict
-from fairtrial.records.score import Score
-from fairtrial.records.trace import Origin
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.label import Label
+    from fairtrial.records.score import Score
+    from fairtrial.records.trace import Origin
 
 _LONGEST_TEXT = 4000
 _ID_LENGTH = 32

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
@@ -17,11 +17,13 @@ from fairtrial.errors import UsageError, spell
 from fairtrial.loading.packed_streams import detect_packing
 from fairtrial.loading.text_files import TextFile, create_text, open_text
 from fairtrial.records.decoding import convert
-from fairtrial.records.record import Json
 from fairtrial.text.redaction.redact import Redaction, make_finders
 from fairtrial.text.redaction.redact import redact as redact_text
 from fairtrial.text.redaction.redact_json import redact_json
 from fairtrial.text.redaction.redact_lines import Finding, LineRedactor
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 T = TypeVar("T")
 

@@ -6,17 +6,19 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import msgspec
 
 from fairtrial.errors import UsageError
 from fairtrial.loading.text_files import open_text
-from fairtrial.records.record import Json
 from fairtrial.stats.agreement import share_interval
 from fairtrial.text.redaction.planted_secrets import LOOK_ALIKE, Canary, make_canaries
 from fairtrial.text.redaction.redact import redact
 from fairtrial.text.redaction.redact_json import redact_json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _COUNT = 10
 """The canaries of each kind."""

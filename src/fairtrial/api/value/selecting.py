@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fairtrial.api.arguments import Paths
 from fairtrial.batch.executors import ProcessPool, count_cores, split_into_chunks
 from fairtrial.batch.sinks import JsonLines
 from fairtrial.errors import FormatError, UsageError, spell
 from fairtrial.loading.documents import TraceDefaults, document_files, iter_documents
-from fairtrial.protocols import Embedder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
-from fairtrial.records.trace_selection import By, Per, TraceSelection
 from fairtrial.text.redaction.redact import make_finders
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.chunk import Document, parse_document, prepare_chunk, redact_document
@@ -28,6 +25,10 @@ from fairtrial.valuation.whole_trace import NoveltyOf, TraceEmbedder, choose_par
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from fairtrial.api.arguments import Paths
+    from fairtrial.protocols import Embedder
+    from fairtrial.records.trace_selection import By, Per, TraceSelection
 
 EMBEDDED_AT_ONCE = 32
 

@@ -7,18 +7,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fairtrial.api.value.valuation_stages import Valuation
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.value_row import RedactionRow, ValueRow
 from fairtrial.valuation.chunk import parse_document, redact_document
 from fairtrial.valuation.dimensions import UNKNOWN_NOVELTY, find_weights, structure, total
-from fairtrial.valuation.trace_value import ScoringContext
+
+if TYPE_CHECKING:
+    from fairtrial.api.value.valuation_stages import Valuation
+    from fairtrial.valuation.trace_value import ScoringContext
 
 _ROUNDING = 1e-9
 

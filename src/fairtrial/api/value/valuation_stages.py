@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairtrial.batch.executors import Executor, InProcess, split_into_chunks
 from fairtrial.loading.documents import TraceDefaults, iter_documents
@@ -22,12 +23,14 @@ from fairtrial.valuation.chunk import (
     value_chunk,
     value_prepared,
 )
-from fairtrial.valuation.embed import Reservations
 from fairtrial.valuation.index_files import write_lock
 from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
 from fairtrial.valuation.novelty_index import NoveltyIndex, is_locked_long
 from fairtrial.valuation.trace_value import ScoringContext
-from fairtrial.valuation.whole_trace import TraceEmbedder
+
+if TYPE_CHECKING:
+    from fairtrial.valuation.embed import Reservations
+    from fairtrial.valuation.whole_trace import TraceEmbedder
 
 CHUNK = 512
 EMBEDDED_CHUNK = 32

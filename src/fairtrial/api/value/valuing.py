@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec.structs import replace
 
@@ -19,7 +19,6 @@ from fairtrial.batch.shard_log import cut_to_whole_lines, iter_lines
 from fairtrial.batch.sinks import JsonLines, JsonStream, Parquet, Sink
 from fairtrial.errors import UsageError, lacks_extra, spell
 from fairtrial.loading.documents import TraceDefaults, document_files, documents_of_recordings
-from fairtrial.records.attempt import Recording
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.value_row import RedactionRow, ValueRow
 from fairtrial.reports.value.value_report import ValueReport
@@ -34,6 +33,9 @@ from fairtrial.valuation.novelty_index import check_mode
 from fairtrial.valuation.single import WITHOUT_EMBEDDER
 from fairtrial.valuation.trace_value import ScoringContext
 from fairtrial.valuation.whole_trace import choose_part
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
 
 __all__ = [
     "PlannedValuation",

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from fairtrial.api.viewer.view_index import (
     NOT_MET,
 )
-from fairtrial.records.attempt import Recording
-from fairtrial.records.ballot import Ballot
-from fairtrial.records.board_event import BoardEvent
-from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.judging.calibration import Calibration
-from fairtrial.records.label import Label
-from fairtrial.records.reply import Reply
-from fairtrial.records.result import CaseResult
-from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
-from fairtrial.reports.report_table import ReportedRun
-from fairtrial.store import Store
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.board_event import BoardEvent
+    from fairtrial.records.expectation import ExpectedCase
+    from fairtrial.records.judging.calibration import Calibration
+    from fairtrial.records.label import Label
+    from fairtrial.records.reply import Reply
+    from fairtrial.records.result import CaseResult
+    from fairtrial.records.run import RunInfo
+    from fairtrial.reports.report_table import ReportedRun
+    from fairtrial.store import Store
 
 
 @dataclass(frozen=True)

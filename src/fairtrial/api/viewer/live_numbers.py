@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.api.calibrations import calibrations
 from fairtrial.errors import FairtrialError
-from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.result import Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, Summary
 
 if TYPE_CHECKING:
+    from fairtrial.records.judging.calibration import Calibration
+    from fairtrial.records.run import RunInfo
     from fairtrial.store import Store
 
 _AT_ONCE = 1000

@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
-from fairtrial.api.stored_runs import Run
-from fairtrial.records.failure_mode import FailedAttempt, Failures
-from fairtrial.reports.views.mode_shapes import ModesView
 from fairtrial.reports.views.view_modes import failed_places, run_modes
+
+if TYPE_CHECKING:
+    from fairtrial.api.stored_runs import Run
+    from fairtrial.records.failure_mode import FailedAttempt, Failures
+    from fairtrial.reports.views.mode_shapes import ModesView
 
 ALONE = "alone"
 """The filter for failed attempts without a mode."""

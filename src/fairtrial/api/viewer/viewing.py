@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from itertools import dropwhile, islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -30,19 +30,21 @@ from fairtrial.api.viewer.view_index import (
 from fairtrial.api.viewer.view_order import SortKey, arrange, group, sort_keys
 from fairtrial.api.viewer.viewed_modes import ViewedModes
 from fairtrial.errors import UsageError
-from fairtrial.records.attacks.attack_report import AttackReport
-from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports.html import clean
 from fairtrial.reports.views import view_shapes as shapes
-from fairtrial.reports.views.attempt_shapes import AttemptView
-from fairtrial.reports.views.label_shapes import AgreementView
-from fairtrial.reports.views.mode_shapes import DecisiveView, ModesView
 from fairtrial.reports.views.view import ComparedRow, attempt_parts, compared_row, comparison_view, run_row, run_view
 from fairtrial.reports.views.view_attempts import AgentIndex, attempt_view
 from fairtrial.reports.views.view_modes import decisive_view
 from fairtrial.reports.views.view_rows import RowBuilder
 from fairtrial.system.unreadable_rows import EXPLANATION
+
+if TYPE_CHECKING:
+    from fairtrial.records.attacks.attack_report import AttackReport
+    from fairtrial.records.run import RunInfo
+    from fairtrial.reports.views.attempt_shapes import AttemptView
+    from fairtrial.reports.views.label_shapes import AgreementView
+    from fairtrial.reports.views.mode_shapes import DecisiveView, ModesView
 
 MOST_ROWS = 200
 """The largest number of rows in a request."""

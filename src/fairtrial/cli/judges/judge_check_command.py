@@ -13,11 +13,11 @@ from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.judge_flags import asking_options, make_judges
-from fairtrial.records.judging.judge_check import CheckResult
-from fairtrial.records.judging.report_card import ReportCard
 
 if TYPE_CHECKING:
     from fairtrial.api import Judges
+    from fairtrial.records.judging.judge_check import CheckResult
+    from fairtrial.records.judging.report_card import ReportCard
 
 
 class Pairs(click.ParamType):  # type: ignore[type-arg]  # in click 8.3 it takes no parameter

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -19,6 +19,10 @@ from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import trust_flags
 from fairtrial.cli.output import stdout_as_stderr
 from fairtrial.text.display import count, visible, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.result import CaseResult, Verdict
 
 _SHOWN_WARNINGS = 3
 _READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -142,8 +146,6 @@ def _write_gate(beginning: api.Beginning, folder: Path) -> _Start:
     from fairtrial.cli.console import console, reader_may_leave
     from fairtrial.cli.options.dotenv_files import read_environment
     from fairtrial.cli.progress import Progress
-    from fairtrial.records.attempt import Recording
-    from fairtrial.records.result import CaseResult, Verdict
 
     api.check_gate_files()
     read_environment(agent=beginning.agent, paths=[str(folder)])

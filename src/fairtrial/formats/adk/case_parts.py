@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fairtrial.config.spelling import spellings
 from fairtrial.config.wording import format_value
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.shared_texts import shared
 from fairtrial.records.case import Behavior, Persona, Scenario, SessionInput
 from fairtrial.records.rubric import Rubric
@@ -16,6 +15,9 @@ from fairtrial.records.trace import (
     About,
     AgentDetails,
 )
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _TRPC_METRIC = ("metricName", "metric_name")
 _SESSION_INPUT = spellings("app_name", "user_id", "state", "session_id")

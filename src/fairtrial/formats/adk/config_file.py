@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.config.spelling import spellings
 from fairtrial.errors import nearest
-from fairtrial.formats.reading import Diagnostics, Place
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 CONFIG = spellings(
     "criteria",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -11,13 +11,15 @@ from msgspec.structs import replace
 from fairtrial.config.spelling import camel, spellings
 from fairtrial.formats.adk.usage import read_model, usage
 from fairtrial.formats.number_range import finite
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.shared_texts import shared
 from fairtrial.formats.tool_failures import declares_failure, has_failed, is_failure
 from fairtrial.formats.value_shapes import holds_calls
 from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record, without_defaults
 from fairtrial.records.trace import Event, Injection, Message, Part, Step, Thought, ToolCall, ToolResult, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _CONTENT = spellings("parts", "role", "content")
 _CALL = spellings("id", "name", "args") | {"arguments": "args"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -12,7 +12,6 @@ from fairtrial.formats.adk import content
 from fairtrial.formats.adk.case_parts import about, rubrics, scenario, session_input
 from fairtrial.formats.adk.unknown_keys import note_expectations
 from fairtrial.formats.number_range import finite
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import is_no_expectation
 from fairtrial.formats.written_checks import read_checks
 from fairtrial.records.attempt import Recording
@@ -29,6 +28,9 @@ from fairtrial.records.trace import (
     Trace,
     Usage,
 )
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 SET = spellings("eval_set_id", "name", "description", "eval_cases", "creation_timestamp")
 CASE = spellings(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.config.spelling import spellings
 from fairtrial.formats.adk import evalset
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import Trace
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 RESULT = spellings(
     "eval_set_result_id", "eval_set_result_name", "eval_set_id", "eval_case_results", "creation_timestamp"

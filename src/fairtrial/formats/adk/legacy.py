@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.config.spelling import spellings
 from fairtrial.formats.adk.unknown_keys import note_expectations
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 TURN = spellings("query", "expected_tool_use", "expected_intermediate_agent_responses", "reference")
 CASE = spellings("name", "data", "initial_session")

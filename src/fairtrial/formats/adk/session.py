@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.config.spelling import spellings
 from fairtrial.formats.accounting import note_unread_leaf, with_unread
 from fairtrial.formats.adk import content
 from fairtrial.formats.known_keys import prose_leaves
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.record_order import find_disorder
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Invocation, Message, Step, Trace, Usage, incomplete_trace, split_reply
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _KNOWN = frozenset(
     spellings(

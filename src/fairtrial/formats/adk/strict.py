@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.records.record import Json
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _Shape = dict[str, Any]
 """The keys of an object, each with the shape of its value. None accepts any value."""

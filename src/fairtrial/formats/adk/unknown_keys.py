@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.known_keys import KNOWN_NOTES, is_prose
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import CALLS_FORM, is_no_expectation
 from fairtrial.formats.value_shapes import holds_calls, holds_messages
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _NOTES_FORM = "; a text for people stands in 'description', 'notes' or 'metadata'"
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.config.spelling import spellings
 from fairtrial.formats.number_range import MOST
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.shared_texts import shared
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
+    from fairtrial.records.record import Json
 
 _USAGE = spellings(
     "prompt_token_count",

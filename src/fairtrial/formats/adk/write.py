@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -12,9 +12,11 @@ from fairtrial.formats.adk.evalset import BY_HAND
 from fairtrial.formats.adk.usage import usage_json
 from fairtrial.formats.written_checks import check_json
 from fairtrial.records.case import EvalCase, EvalSet, Persona, Scenario, SessionInput
-from fairtrial.records.record import Extra, Json
-from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import About, Event, Invocation, Message, Step, Thought, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Extra, Json
+    from fairtrial.records.rubric import Rubric
 
 
 def eval_set_json(eval_set: EvalSet) -> dict[str, Json]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.config.spelling import spellings
 from fairtrial.errors import nearest
-from fairtrial.formats.reading import Diagnostics, Place
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 CONFIG = spellings("metrics_to_run", "custom_metrics", "thresholds", "attempts")
 METRICS = {

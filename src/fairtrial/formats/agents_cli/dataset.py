@@ -6,19 +6,21 @@ under other keys: `eval_case_id`, and a `prompt` or `agent_data`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.config.spelling import spellings
 from fairtrial.formats.adk import content
 from fairtrial.formats.adk.unknown_keys import note_expectations
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.record import Record
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import About, AgentDetails, Invocation, Message, Step, Trace, split_reply
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 CASE = spellings(
     "eval_case_id",

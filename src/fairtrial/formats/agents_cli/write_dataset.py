@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fairtrial.formats.adk.write import content_json, split_parts
 from fairtrial.formats.agents_cli.dataset import HISTORY
-from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase, EvalSet
-from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Invocation, ToolCall, ToolResult, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.case import EvalCase, EvalSet
+    from fairtrial.records.record import Json
 
 
 def dataset(eval_set: EvalSet, recordings: Sequence[Recording] = ()) -> tuple[bytes, list[str]]:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -29,11 +29,13 @@ from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.packed import check_size
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import read_seconds
 from fairtrial.records.attempt import EndedBy, Failure, Recording
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Durations, Message, Part, Step, ToolCall, ToolResult, Trace, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
+    from fairtrial.records.record import Json
 
 KIND = "Inspect log"
 _MAGIC = b"PK\x03\x04"

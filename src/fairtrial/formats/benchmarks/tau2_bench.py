@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -17,13 +17,15 @@ from fairtrial.formats.chats.assembly import (
 )
 from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments, read_response
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.formats.tool_failures import has_failed
 from fairtrial.formats.value_shapes import holds_messages
 from fairtrial.records.attempt import EndedBy, Failure, Recording, Side
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import Message, Step, ToolCall, ToolResult, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _ENDS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
 """The texts with which the simulated user ends a dialogue."""

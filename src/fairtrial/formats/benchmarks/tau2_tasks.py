@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.chats.assembly import object_at, text_at
 from fairtrial.formats.messages import read_arguments
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.case import EvalCase, EvalSet, Persona, Scenario
-from fairtrial.records.record import Json
 from fairtrial.records.rubric import Rubric, make_statement_rubric
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
+    from fairtrial.records.record import Json
 
 KIND = "tau2-bench tasks"
 DB_MATCH, ASSERTIONS = "tau2_db_match", "tau2_env_assertions"

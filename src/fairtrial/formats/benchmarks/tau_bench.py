@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.formats.accounting import with_unread
 from fairtrial.formats.messages import is_message, trace
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.rubric import make_statement_rubric
 from fairtrial.records.trace import ToolCall
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _STOP = "###STOP###"
 _REWARD = "part of the reward"

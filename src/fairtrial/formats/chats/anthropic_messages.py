@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.chats.assembly import (
     Dialect,
@@ -16,12 +16,14 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
 )
 from fairtrial.formats.chats.declared_shapes import ARGUMENTS, FLAG, NAME, TEXT, Shape, Shapes, text_or
-from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_response
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from fairtrial.formats.message_entries import Entry
+    from fairtrial.formats.reading import Diagnostics, Place
+    from fairtrial.records.record import Json
 
 _NAME = "Anthropic messages"
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
 from fairtrial.formats.accounting import IsKnown, Read, read_and_account
-from fairtrial.formats.chats.declared_shapes import Shapes
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import beginning, read_response
 from fairtrial.formats.number_range import is_in_range
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import has_failed
-from fairtrial.records.record import Json
 from fairtrial.records.trace import (
     About,
     AgentDetails,
@@ -31,6 +28,11 @@ from fairtrial.records.trace import (
     one_message,
     split_reply,
 )
+
+if TYPE_CHECKING:
+    from fairtrial.formats.chats.declared_shapes import Shapes
+    from fairtrial.formats.reading import Diagnostics, Place
+    from fairtrial.records.record import Json
 
 
 class Dialect(NamedTuple):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.errors import FormatError
-from fairtrial.formats.chats.assembly import Dialect
 from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.chats.otel_messages import OTEL
 from fairtrial.formats.chats.vercel_ai_messages import VERCEL_AI
 from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import MOST_PROBLEMS, Diagnostics, Place
 from fairtrial.records.trace import Message, Thought, ToolCall
+
+if TYPE_CHECKING:
+    from fairtrial.formats.chats.assembly import Dialect
 
 _SIMILAR = (OTEL, GEMINI, VERCEL_AI)
 _MOST_MESSAGES = 200

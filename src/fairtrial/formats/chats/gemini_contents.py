@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.adk import content
 from fairtrial.formats.chats.assembly import (
@@ -16,9 +16,11 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
 )
 from fairtrial.formats.chats.declared_shapes import FLAG, NAME, OBJECT, TEXT, Leaf, Shape, Shapes, inside, list_leaf
-from fairtrial.formats.message_entries import Entry
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Step, ToolCall
+
+if TYPE_CHECKING:
+    from fairtrial.formats.message_entries import Entry
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _NAME = "Gemini contents"
 _ROLES = ("user", "model", "function", "system")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
-from fairtrial.records.attempt import Recording
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, Thought, ToolCall, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.record import Json
 
 _WINDOW = 1000
 """A request is joined to one of so many requests before it, so that a log of any length can be read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.chats.assembly import (
     Dialect,
@@ -28,11 +28,13 @@ from fairtrial.formats.chats.declared_shapes import (
     list_leaf,
     text_or,
 )
-from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_medium, read_response
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure
 from fairtrial.records.trace import Message, Part, Step, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.message_entries import Entry
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _NAME = "LangChain messages"
 _TYPES = {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.value_shapes import holds_messages
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _ANSWERS = ("response", "choices", "candidates", "output", "completion", "result", "message", "generation", "answer")
 """The keys beside `messages` that hold the answer of a model, the first that is there."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.value_shapes import holds_calls, holds_messages
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _READ_KEYS = frozenset(
     (

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.chats.assembly import Dialect
 from fairtrial.formats.chats.declared_shapes import ARGUMENTS, NAME, TEXT, Shape, Shapes, inside, list_leaf, text_or
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import ROLES, extract_text, is_message, plain, read_media, steps_in
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 
 def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -22,9 +22,11 @@ from fairtrial.formats.chats.assembly import (
 from fairtrial.formats.chats.declared_shapes import ANYTHING, NAME, TEXT, Shape, Shapes, list_leaf
 from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.trace import Message, Part, Step, ToolCall
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 HIDDEN = (

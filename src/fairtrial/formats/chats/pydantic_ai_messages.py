@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,8 +20,10 @@ from fairtrial.formats.chats.assembly import (
 from fairtrial.formats.chats.declared_shapes import ANYTHING, ARGUMENTS, TEXT, Leaf, Shape, Shapes, list_leaf
 from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Part, Step, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _NAME = "Pydantic AI messages"
 _OUTPUT_TOOL = "final_result"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -17,9 +17,11 @@ from fairtrial.formats.chats.assembly import (
 from fairtrial.formats.chats.responses_items import RESPONSES, is_response
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.message_entries import Entry, UserMessage
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.trace import Message, ToolCall, ToolResult, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 KIND = "OpenAI responses"
 _CALLS_OF_CLIENTS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.chats.assembly import (
     Dialect,
@@ -16,9 +16,11 @@ from fairtrial.formats.chats.assembly import (
 from fairtrial.formats.chats.declared_shapes import ARGUMENTS, NAME, TEXT, Shape, Shapes, list_leaf, text_or
 from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
-from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Part, Step, ToolCall
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
+    from fairtrial.records.record import Json
 
 _NAME = "OpenAI Responses items"
 _TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal", "summary_text": "text"}

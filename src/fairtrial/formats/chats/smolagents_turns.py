@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.messages import read_response
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, Thought, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _TASK = "New task:\n"
 """The first words of each turn of a user. Every other message with the user's role comes from smolagents itself."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.chats.assembly import (
     Dialect,
@@ -28,10 +28,12 @@ from fairtrial.formats.chats.declared_shapes import (
     inside,
     text_or,
 )
-from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_response
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from fairtrial.formats.message_entries import Entry
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _NAME = "Vercel AI SDK messages"
 _ROLES = ("system", "user", "assistant", "tool")

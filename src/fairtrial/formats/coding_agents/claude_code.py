@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,12 +16,14 @@ from fairtrial.formats.chats.assembly import (
     text_at,
 )
 from fairtrial.formats.message_entries import Entry, UserMessage
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.record_order import find_disorder
 from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult, Trace, Usage, incomplete_trace
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 KIND = "Claude Code session"
 _SYNTHETIC = "<synthetic>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -11,9 +11,11 @@ from fairtrial.formats.chats.anthropic_messages import ANTHROPIC
 from fairtrial.formats.chats.assembly import assemble, number_at, object_at, text_at
 from fairtrial.formats.coding_agents.stream import Stream, StreamEnd, stream_recording
 from fairtrial.formats.message_entries import Entry, UserMessage
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.records.attempt import Recording
 
 KIND = "claude -p --output-format stream-json"
 _NO_PROMPT = "claude -p --output-format stream-json does not write the prompt"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -22,11 +22,13 @@ from fairtrial.formats.chats.responses_items import RESPONSES
 from fairtrial.formats.coding_agents.told_twice import find_lost_call, find_lost_text
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments, read_response
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.records.attempt import Failure, Recording
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace, Usage, incomplete_trace
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
+    from fairtrial.records.record import Json
 
 _SESSION_TYPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
 _EXEC_TYPES = ("thread.started", "turn.started", "item.started", "item.updated", "item.completed")

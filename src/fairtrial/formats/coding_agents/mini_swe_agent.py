@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -17,10 +17,12 @@ from fairtrial.formats.chats.assembly import (
 )
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import extract_text, read_arguments
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import is_failure
 from fairtrial.records.attempt import EndedBy, Recording
 from fairtrial.records.trace import Message, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 KIND = "mini-swe-agent trajectory"
 _TOOL = "bash"

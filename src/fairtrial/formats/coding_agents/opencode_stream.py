@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.chats.assembly import number_at, object_at, response, result, text_at, thoughts
 from fairtrial.formats.coding_agents.stream import Stream, StreamEnd, stream_recording
-from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Message, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.message_entries import Entry
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.records.attempt import Recording
 
 KIND = "opencode run --format json"
 _NO_PROMPT = "opencode run --format json does not write the prompt"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -18,10 +18,12 @@ from fairtrial.formats.chats.message_keys import note_held_contents
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.number_range import finite
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import is_failure
 from fairtrial.records.attempt import EndedBy, Recording
 from fairtrial.records.trace import Message, Step, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _MARKS = frozenset(("message_type", "thought", "action", "is_demo", "agent"))
 _CAPS = ("exit_cost", "exit_context")

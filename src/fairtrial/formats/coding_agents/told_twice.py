@@ -6,9 +6,12 @@ A part that stands only there shows that the session was not read in full.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from fairtrial.formats.accounting import trace_texts
-from fairtrial.records.trace import Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.trace import Trace
 
 
 def find_lost_text(trace: Trace, texts: Iterable[tuple[str, str]]) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.formats.conversation.draft import Draft, Slot
-from fairtrial.formats.dialects.facts import Facts
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Step, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.draft import Draft, Slot
+    from fairtrial.formats.dialects.facts import Facts
+    from fairtrial.records.record import Json
 
 _NO_CALL = "the messages hold the result of the call, and not the call"
 

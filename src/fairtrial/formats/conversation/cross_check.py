@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from fairtrial.formats.conversation.draft import Draft
-from fairtrial.formats.conversation.nodes import Node
-from fairtrial.formats.dialects.facts import Facts
 from fairtrial.formats.dialects.usages import usage_of_span
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, ToolCall, split_reply
+
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.draft import Draft
+    from fairtrial.formats.conversation.nodes import Node
+    from fairtrial.formats.dialects.facts import Facts
+    from fairtrial.records.record import Json
 
 
 def check_repeated(draft: Draft, steps: Sequence[Step], node: Node) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.dialects.facts import NOTHING, Facts, combined
 from fairtrial.formats.dialects.mcp import METHODS
+
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.nodes import Node
 
 _HANDOVER = "transfer_to_"
 

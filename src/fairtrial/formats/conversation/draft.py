@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.formats.conversation.nodes import Node
 from fairtrial.records.trace import Message, Step, ToolCall, ToolResult, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.nodes import Node
 
 
 class Slot:

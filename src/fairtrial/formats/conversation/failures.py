@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from fairtrial.formats.conversation.nodes import Node
-from fairtrial.formats.spans.span import SpanEvent
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.nodes import Node
+    from fairtrial.formats.spans.span import SpanEvent
 
 
 def read_failure(node: Node) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.number_range import finite
-from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import nanoseconds
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.nodes import Node
+    from fairtrial.formats.spans.span import Span
+    from fairtrial.records.record import Json
 
 _NANOSECONDS = 1e9
 _ROUNDING = 0.01

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,10 +12,12 @@ from fairtrial.formats.conversation.cross_check import check_repeated, check_too
 from fairtrial.formats.conversation.draft import Draft
 from fairtrial.formats.conversation.failures import find_cause, read_failure
 from fairtrial.formats.conversation.first_tokens import read_usages
-from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.conversation.user_turns import Turn, Turns, read_turns
 from fairtrial.formats.dialects.facts import find_reason
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace, split_reply
+
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.nodes import Node
 
 _NANOSECONDS = 1e9
 

@@ -6,17 +6,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.conversation.user_turns import read_turns
 from fairtrial.formats.dialects.dialect_table import CONVERSATION_IDS
 from fairtrial.formats.spans.span import Span, SpanItem
 from fairtrial.formats.spans.span_values import structured
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Message, ToolCall, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.nodes import Node
+    from fairtrial.records.record import Json
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fairtrial.formats.conversation.joining import HistoryKeys, conversation_id, history_keys
 from fairtrial.formats.conversation.nodes import build_nodes
-from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.conversation.span_conversations import single_conversation
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.body import make_spans
-from fairtrial.formats.spans.span import SpanItem
 from fairtrial.records.record import Record
+
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.options import TraceOptions
+    from fairtrial.formats.spans.span import SpanItem
 
 
 class TraceState(Record, frozen=True):

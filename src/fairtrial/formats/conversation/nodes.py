@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from fairtrial.formats.dialects.dialect_table import read_facts
 from fairtrial.formats.dialects.facts import NOTHING, Facts
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span
 
 _UNKNOWN = -1
 """The depth of a node before it is known. The depth of a root is one more."""

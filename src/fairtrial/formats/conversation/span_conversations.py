@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,16 +16,18 @@ from fairtrial.formats.cut_off_texts import may_be_cut_off, with_beginnings
 from fairtrial.formats.dialects.fairtrial_exports import ATTEMPT, CASE_ID, with_exported_fields
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.garbage import paused_collector
-from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.sampling import with_span_probability
 from fairtrial.formats.spans.body import make_spans
-from fairtrial.formats.spans.span import SpanItem
 from fairtrial.formats.spans.span_values import whole_number
 from fairtrial.formats.trace_contents import json_of_contents
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import SpanItem
 
 
 class Conversation(Record, frozen=True):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
-from fairtrial.formats.conversation.draft import Draft
 from fairtrial.formats.conversation.first_tokens import seconds_to_first_token
 from fairtrial.formats.conversation.nodes import ORDER, Node
-from fairtrial.formats.spans.span import Span
 from fairtrial.records.trace import Durations, Message
+
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.draft import Draft
+    from fairtrial.formats.spans.span import Span
 
 NANOSECONDS = 1e9
 _START = attrgetter("start")

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.formats.conversation.cross_check import count_answer_tokens, find_missing_tokens, find_other_reply
 from fairtrial.formats.conversation.doubled_calls import find_homes, merge_calls
-from fairtrial.formats.conversation.draft import Draft
 from fairtrial.formats.conversation.failures import cause_of_break
 from fairtrial.formats.conversation.first_tokens import read_usages
 from fairtrial.formats.conversation.invocations import Walk, find_agent, invocation_name, withheld_user
-from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.conversation.timing import measure_durations, spans_of_drafts
 from fairtrial.formats.conversation.user_turns import read_turns
 from fairtrial.formats.dialects.facts import find_reason
@@ -32,6 +30,10 @@ from fairtrial.records.trace import (
     incomplete_trace,
     split_reply,
 )
+
+if TYPE_CHECKING:
+    from fairtrial.formats.conversation.draft import Draft
+    from fairtrial.formats.conversation.nodes import Node
 
 _NO_START = "a span has no time of its start, so that the order of the calls is not known"
 _SESSION = "record the spans of the agent too, or set a session id, so that the traces of a conversation are joined"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -25,15 +25,17 @@ from fairtrial.formats.datasets.column_roles import (
     holds_cases,
     is_either,
 )
-from fairtrial.formats.datasets.delimited_rows import Row
 from fairtrial.formats.datasets.row_cases import RowReader
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.value_shapes import holds_messages
 from fairtrial.formats.values import NotStreamableError
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
+
+if TYPE_CHECKING:
+    from fairtrial.formats.datasets.delimited_rows import Row
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _ALPACA = frozenset(("instruction", "input", "output"))
 KIND = "table"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats import messages
 from fairtrial.formats.chats.dialects import conversation, is_message
 from fairtrial.formats.datasets.column_roles import holds_cases
 from fairtrial.formats.jsontext import decode_text
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.records.attempt import Recording
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.records.attempt import Recording
 
 KIND = "rows of messages"
 _IDS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -23,15 +23,17 @@ from fairtrial.formats.datasets.column_roles import (
     Columns,
 )
 from fairtrial.formats.messages import read_arguments
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.sampling import with_probability
 from fairtrial.formats.value_shapes import holds_calls, holds_messages
 from fairtrial.formats.written_checks import read_checks
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
-from fairtrial.records.check import Check
 from fairtrial.records.trace import Invocation, Message, ToolCall, Trace
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
+    from fairtrial.records.check import Check
 
 _NO_INPUT = "the table has no column of the user's messages"
 _ARGUMENTS = ("args", "arguments", "input_parameters", "parameters", "tool_input", "input")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.otel_messages import SWITCH as GENAI_SWITCH
 from fairtrial.formats.dialects.attributes import extract_text
 from fairtrial.formats.dialects.facts import Dialect, Facts
 from fairtrial.formats.dialects.observations import model_facts, tool_facts
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span
 
 _SWITCH = "OPENAI_AGENTS_TRACE_INCLUDE_SENSITIVE_DATA=true"
 _NO_TEXTS = (

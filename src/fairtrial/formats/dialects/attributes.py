@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import FormatError
 from fairtrial.formats.chats import dialects as chats
@@ -16,11 +16,13 @@ from fairtrial.formats.dialects.repeated_json import RepeatedJson, plain
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import structured, whole_number
 from fairtrial.formats.tool_failures import declares_failure
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.spans.span import Span
+    from fairtrial.records.record import Json
 
 UNREAD_MESSAGE = "a message in a span was not read in full"
 _LONGEST_PATH = 20

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -39,10 +40,12 @@ from fairtrial.formats.dialects.openllmetry import OPENLLMETRY
 from fairtrial.formats.dialects.vercel_ai import VERCEL_AI_SPANS
 from fairtrial.formats.dialects.weave import WEAVE
 from fairtrial.formats.jsontext import MOST_DEPTH, is_too_deep
-from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.body import dropped_reason
 from fairtrial.formats.spans.span import Span, SpanItem
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.records.record import Json
 
 DIALECTS: tuple[Dialect, ...] = (
     GOOGLE_ADK,

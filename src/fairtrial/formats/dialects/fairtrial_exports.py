@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from fairtrial.formats.dialects.attributes import extract_text
 from fairtrial.formats.dialects.facts import Dialect, Facts
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import member, structured
-from fairtrial.records.attempt import Recording
 from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span
+    from fairtrial.records.attempt import Recording
 
 CASE_ID = "fairtrial.case.id"
 ATTEMPT = "fairtrial.attempt"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from fairtrial.formats.chats.assembly import response, result
 from fairtrial.formats.chats.otel_messages import SWITCH
@@ -17,9 +18,11 @@ from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.genai_events import arguments_in, result_in
 from fairtrial.formats.dialects.genai_messages import collect_messages
 from fairtrial.formats.dialects.usages import usage_of_span
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import structured
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span
 
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _KINDS: dict[str, Kind] = {

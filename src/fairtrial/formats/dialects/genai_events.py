@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.formats.chats.assembly import text_at
 from fairtrial.formats.dialects.attributes import chat_entries, output_steps
 from fairtrial.formats.dialects.genai_parts import read_answer, read_entries, read_instructions
-from fairtrial.formats.message_entries import Entry
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span, SpanEvent
 from fairtrial.formats.spans.span_values import structured
-from fairtrial.records.record import Json
-from fairtrial.records.trace import Step
+
+if TYPE_CHECKING:
+    from fairtrial.formats.message_entries import Entry
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span, SpanEvent
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import Step
 
 _DETAILS = "gen_ai.client.inference.operation.details"
 _ROLES = {

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fairtrial.formats.dialects.attributes import read_number
 from fairtrial.formats.dialects.genai_events import SpanMessages, read_content
 from fairtrial.formats.dialects.genai_parts import read_answer, read_entries, read_instructions
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
 from fairtrial.records.trace import Message, Step, ToolCall
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span
 
 _ATTRIBUTES = frozenset(
     ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "pydantic_ai.all_messages")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.chats.assembly import text_at
 from fairtrial.formats.chats.dialects import detect_dialect
@@ -10,11 +10,13 @@ from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.chats.otel_messages import OTEL, whole_answers
 from fairtrial.formats.dialects.attributes import entries_by, output_steps
 from fairtrial.formats.dialects.repeated_json import repeated_items
-from fairtrial.formats.message_entries import Entry
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span_values import structured
-from fairtrial.records.record import Json
-from fairtrial.records.trace import Step
+
+if TYPE_CHECKING:
+    from fairtrial.formats.message_entries import Entry
+    from fairtrial.formats.reading import Diagnostics, Place
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import Step
 
 
 def read_entries(raw: Json, reading: Diagnostics) -> tuple[Entry, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.chats.assembly import object_at, response, result, text_at
 from fairtrial.formats.chats.dialects import text_of_instructions
@@ -18,8 +18,10 @@ from fairtrial.formats.dialects.attributes import (
 from fairtrial.formats.dialects.facts import Dialect, Facts
 from fairtrial.formats.dialects.repeated_json import repeated_members
 from fairtrial.formats.dialects.usages import usage_of_gemini, usage_of_span
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span
 
 _REQUEST = "gcp.vertex.agent.llm_request"
 _RESPONSE = "gcp.vertex.agent.llm_response"

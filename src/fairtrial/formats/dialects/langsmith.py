@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.formats.dialects.attributes import extract_text, note_unread
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.observations import detect_kind, model_facts, tool_facts
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span
 
 _KINDS: dict[str, Kind] = {"llm": "model", "tool": "tool"}
 _LONE_PATCH = "a run of LangSmith ends without its start; add the file or the row in which the run starts"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fairtrial.formats.chats.assembly import response, result
 from fairtrial.formats.dialects.attributes import arguments, extract_text, read_data
 from fairtrial.formats.dialects.facts import Dialect, Facts
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span
 
 METHODS = ("mcp.method.name", "mcp.method")
 """The attributes that mark a span of MCP."""

@@ -7,7 +7,7 @@ messages, a text, or the arguments of any function.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -22,11 +22,13 @@ from fairtrial.formats.dialects.attributes import (
 )
 from fairtrial.formats.dialects.facts import Facts, Kind
 from fairtrial.formats.message_entries import Entry, UserMessage
-from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span_values import structured
 from fairtrial.formats.tool_failures import has_failed
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, ToolResult, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.records.record import Json
 
 _INPUTS = ("messages", "contents", "input", "prompt", "prompts", "new_message")
 _ANSWERS = ("choices", "candidates", "generations", "message", "output", "outputs", "content", "text")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -24,10 +24,12 @@ from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.observations import tool_facts
 from fairtrial.formats.dialects.openinference_messages import collect_messages
 from fairtrial.formats.message_entries import Entry, UserMessage
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span
+    from fairtrial.records.record import Json
 
 _KINDS: dict[Json, Kind] = {"LLM": "model", "TOOL": "tool", "AGENT": "agent"}
 _REPLYING_TOOL = ("FinalAnswerTool", ANSWER)

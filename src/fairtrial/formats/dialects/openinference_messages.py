@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.accounting import account
 from fairtrial.formats.chats.assembly import (
@@ -16,9 +16,11 @@ from fairtrial.formats.chats.message_keys import note_held_contents
 from fairtrial.formats.dialects.attributes import build_tree, note_unread
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
 from fairtrial.records.trace import Message, Part, Step, ToolCall
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span
 
 _INPUTS = "llm.input_messages"
 _RESULTS = ("tool", "function", "tool-response")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -17,12 +17,14 @@ from fairtrial.formats.dialects.attributes import (
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.observations import tool_facts
 from fairtrial.formats.dialects.usages import usage_of_span
-from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import calls_in, read_arguments
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import structured
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.formats.message_entries import Entry
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span
+    from fairtrial.records.record import Json
 
 _KINDS: dict[str, Kind] = {"workflow": "agent", "agent": "agent", "tool": "tool"}
 _MODEL_REQUESTS = ("chat", "completion")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fairtrial.formats.jsontext import MOST_DEPTH, decode, is_too_deep
-from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span_values import LONGEST_JSON, structured
 from fairtrial.records.decoding import json_decoder
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.formats.message_entries import Entry
+    from fairtrial.records.record import Json
 
 _MOST_BYTES = 4 << 20
 """So much JSON is remembered. Its values take about ten times as much memory."""

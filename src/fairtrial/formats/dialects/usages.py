@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.chats.assembly import number_at
 from fairtrial.formats.dialects.attributes import read_number
-from fairtrial.formats.spans.span import Span
 from fairtrial.records.trace import Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.spans.span import Span
 
 
 def usage_of_span(span: Span, model: str) -> Usage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.chats.assembly import (
     response,
@@ -19,11 +19,13 @@ from fairtrial.formats.dialects.attributes import (
     unwrap_declarations,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts
-from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
 from fairtrial.records.trace import Message, Step, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.formats.message_entries import Entry
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span
 
 _MODEL_CALLS = ("doGenerate", "doStream")
 _AGENTS = ("ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamObject")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fairtrial.formats.dialects.attributes import extract_text
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.observations import agent_facts, detect_kind, model_facts, tool_facts
-from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.formats.spans.span import Span
+    from fairtrial.records.record import Json
 
 _KINDS: dict[str, Kind] = {"llm": "model", "agent": "agent", "tool": "tool"}
 _MESSAGES = ("messages", "contents", "input", "prompt")

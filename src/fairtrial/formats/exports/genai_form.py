@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from fairtrial.formats.exports.span_export import Answer
-from fairtrial.records.record import Json
+from typing import TYPE_CHECKING
+
 from fairtrial.records.trace import Step, Thought, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from fairtrial.formats.exports.span_export import Answer
+    from fairtrial.records.record import Json
 
 
 class GenAiForm:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fairtrial.formats.chats.dialects import EXPORTED
-from fairtrial.records.attempt import Recording
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Part, Step, Thought, ToolCall, ToolResult, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.record import Json
 
 
 def collect_messages(recording: Recording) -> bytes:

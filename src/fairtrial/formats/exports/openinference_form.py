@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairtrial.formats.exports.span_export import Answer
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Part, Step, Thought, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from fairtrial.formats.exports.span_export import Answer
+    from fairtrial.records.record import Json
 
 
 class OpenInferenceForm:

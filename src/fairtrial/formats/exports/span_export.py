@@ -9,15 +9,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
 from fairtrial.formats.dialects.fairtrial_exports import ATTEMPT, CASE_ID, INVOCATION
 from fairtrial.formats.exports.missing_fields import add_missing_fields
-from fairtrial.records.attempt import Recording
-from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Invocation, Message, Step, ToolCall, ToolResult, Trace, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.record import Json
 
 _NANOSECONDS = 1_000_000_000
 

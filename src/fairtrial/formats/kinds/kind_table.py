@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -19,10 +19,12 @@ from fairtrial.formats.kinds import (
     terminal_agents,
 )
 from fairtrial.formats.kinds.kind import UNKNOWN, Conversation, Kind
-from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.record_order import find_disorder_in
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.trace import incomplete_trace
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
 
 KINDS = (
     Kind("ATIF trajectory", "atif.json", agent_runs.is_atif, agent_runs.read_atif, in_order=True),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.skills.check_types import escapes
 from fairtrial.records.workspace import CaseFile
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 
 def read_files(raw: object, prompt: str, at: Place, reading: Diagnostics) -> tuple[CaseFile, ...]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.errors import UsageError, nearest
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.record import without_defaults
 from fairtrial.records.workspace import WorkspaceCheck
 from fairtrial.text.json_schemas import json_schema
 from fairtrial.text.user_patterns import UserPattern
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _TEXTS = "texts"
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.reading import Diagnostics, Names, Place
 from fairtrial.formats.skills.case_files import read_files
 from fairtrial.formats.skills.check_types import CHECK_TYPES, read_check, write_check
 from fairtrial.formats.skills.other_dialects import PROMPT_KEYS, advise, has_marks
 from fairtrial.formats.skills.proposals import propose_check
 from fairtrial.formats.written_checks import read_checks as read_reply_checks
 from fairtrial.records.case import EvalCase, EvalSet
-from fairtrial.records.check import Check
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message
 from fairtrial.records.workspace import Workspace, WorkspaceCheck
 from fairtrial.text.display import compact, count
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Names, Place
+    from fairtrial.records.check import Check
 
 KIND = "evals of an Agent Skill"
 TODO, IS_TO_BE_WRITTEN = "TODO:", "is still to be written"

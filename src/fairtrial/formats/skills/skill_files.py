@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import OtherContentError
-from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.skills import evals_json, skilljack, trigger_queries, waza
 from fairtrial.formats.skills.evals_json import is_eval
 from fairtrial.formats.skills.other_dialects import NEAREST, advise, has_marks
 from fairtrial.formats.skills.trigger_queries import is_query
-from fairtrial.records.case import EvalSet
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics
+    from fairtrial.records.case import EvalSet
 
 KINDS = (evals_json.KIND, skilljack.KIND, waza.KIND, waza.TASK_KIND)
 """The kinds of files whose cases ask for work, rather than for a trigger."""

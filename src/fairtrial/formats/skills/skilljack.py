@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.skills.evals_json import FINAL_RESPONSE
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message
 from fairtrial.records.workspace import Workspace, WorkspaceCheck
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 KIND = "tasks of skilljack-evals"
 _MARKS = ("expected_skill_load", "golden_checklist", "deterministic")

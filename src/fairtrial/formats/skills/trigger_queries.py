@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.skills.evals_json import IS_TO_BE_WRITTEN, TODO
 from fairtrial.records.case import EvalCase, EvalSet
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Message
 from fairtrial.records.workspace import Workspace
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
+    from fairtrial.records.record import Json
 
 KIND = "trigger queries of an Agent Skill"
 _QUERY = ("query", "prompt")

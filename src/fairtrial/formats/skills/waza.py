@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.skills.case_files import read_files
 from fairtrial.formats.skills.waza_graders import Grading, read_graders, texts_at
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import Invocation, Message
 from fairtrial.records.workspace import Workspace, WorkspaceCheck
 from fairtrial.text.user_patterns import escape
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 KIND = "evals of waza"
 TASK_KIND = "task of waza"

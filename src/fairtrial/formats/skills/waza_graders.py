@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.skills.check_types import escapes
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.workspace import Order, WorkspaceCheck
 from fairtrial.text.lazy_pattern import LazyPattern
+
+if TYPE_CHECKING:
+    from fairtrial.formats.reading import Diagnostics, Place
 
 _ORDERS: dict[str, Order] = {
     "exact_match": "exact",

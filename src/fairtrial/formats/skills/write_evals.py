@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fairtrial.formats.skills.check_types import write_check
 from fairtrial.formats.skills.evals_json import DESCRIBED, FINAL_RESPONSE
 from fairtrial.formats.skills.write_waza import as_yaml, waza_files, waza_task
 from fairtrial.formats.written_checks import check_json
-from fairtrial.records.case import EvalCase, EvalSet
-from fairtrial.records.rubric import Rubric
 from fairtrial.records.workspace import Workspace
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase, EvalSet
+    from fairtrial.records.rubric import Rubric
 
 SkillFormat = Literal["agent-skills", "trigger-queries", "waza", "skilljack"]
 EXPECTED_OUTPUT = "expected_output"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairtrial.records.workspace import Workspace, WorkspaceCheck
 from fairtrial.text.user_patterns import escape
+
+if TYPE_CHECKING:
+    from fairtrial.records.workspace import Workspace, WorkspaceCheck
 
 _UNSAFE = re.compile(r"[^\w-]+")
 _LONGEST_NAME = 80

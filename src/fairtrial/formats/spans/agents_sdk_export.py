@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import hex_id, member, nanoseconds
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _OBJECTS = ("trace", "trace.span")
 

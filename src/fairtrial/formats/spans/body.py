@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
-from fairtrial.records.record import Json
 from fairtrial.text.display import count, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _Key = tuple[str, str]
 

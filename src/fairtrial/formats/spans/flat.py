@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.spans.otlp_json import dropped_count, kind_name, read_failure
 from fairtrial.formats.spans.span import Span, SpanEvent
 from fairtrial.formats.spans.span_values import hex_id, nanoseconds, without_nulls
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _STARTS = ("start_time_unix_nano", "startTimeUnixNano", "start_time", "startTime")
 _ENDS = ("end_time_unix_nano", "endTimeUnixNano", "end_time", "endTime")

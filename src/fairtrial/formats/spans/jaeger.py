@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.spans.otlp_json import read_failure
 from fairtrial.formats.spans.span import Span, SpanEvent
 from fairtrial.formats.spans.span_values import hex_id, member, whole_number
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _MICROSECOND = 1000
 

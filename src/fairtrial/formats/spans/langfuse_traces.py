@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.config.spelling import camel
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import hex_id, nanoseconds, structured
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _FIELDS = {
     "input": "input",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import FormatError
 from fairtrial.formats import columnar_rows, nearest_format, packed
@@ -16,8 +16,10 @@ from fairtrial.formats.jsontext import decode, decode_line
 from fairtrial.formats.spans import otlp_protobuf
 from fairtrial.formats.spans.otlp_batch import decode_batch
 from fairtrial.formats.spans.readers import find_reader
-from fairtrial.formats.spans.span import SpanItem
 from fairtrial.formats.values import BLOCK, JsonBuffer, NotStreamableError, array_items, chained, split_lines
+
+if TYPE_CHECKING:
+    from fairtrial.formats.spans.span import SpanItem
 
 LARGE = 32 << 20
 """A file with more bytes is large. In memory, its spans would take more than 200 MB."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.formats.spans.flat import flat_span
-from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import structured
+
+if TYPE_CHECKING:
+    from fairtrial.formats.spans.span import Span
 
 _SESSION = "mlflow.trace.session"
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import hex_id, member, nanoseconds, without_nulls
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _OPIK = frozenset(("trace_id", "parent_span_id", "type", "start_time", "input"))
 _DATADOG_KINDS = ("span_kind", "span.kind", "kind")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
 from fairtrial.formats.spans.span_values import (
@@ -14,8 +14,10 @@ from fairtrial.formats.spans.span_values import (
     nanoseconds,
     whole_number,
 )
-from fairtrial.records.record import Json
 from fairtrial.text.display import shorten, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _RESOURCE_SPANS = ("resourceSpans", "resource_spans", "batches")
 _RESOURCE_LOGS = ("resourceLogs", "resource_logs")

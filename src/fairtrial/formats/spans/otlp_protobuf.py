@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fairtrial.errors import FormatError, lacks_extra
 from fairtrial.formats.spans.otlp_json import kind_name, read_failure
 from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 Signal = Literal["traces", "logs"]
 """The kind of data in a request. A service of OTLP has a path for each."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,9 +13,11 @@ from fairtrial.formats.jsontext import decode
 from fairtrial.formats.packed import BombError, packing_at, unpack_blocks
 from fairtrial.formats.spans import otlp_batch, otlp_json, otlp_protobuf
 from fairtrial.formats.spans.otlp_batch import decode_batch, is_batch
-from fairtrial.formats.spans.otlp_protobuf import Signal
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.records.record import Record
+
+if TYPE_CHECKING:
+    from fairtrial.formats.spans.otlp_protobuf import Signal
 
 OTLP_PROTOBUF = "application/x-protobuf"
 OTLP_JSON = "application/json"

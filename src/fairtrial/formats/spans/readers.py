@@ -14,7 +14,7 @@ vendor renames the fields of that form to attributes that a dialect knows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.formats.spans import (
     agents_sdk_export,
@@ -31,7 +31,9 @@ from fairtrial.formats.spans import (
     warehouse_rows,
     weave_calls,
 )
-from fairtrial.formats.spans.span import SpanItem
+
+if TYPE_CHECKING:
+    from fairtrial.formats.spans.span import SpanItem
 
 
 class Reader(NamedTuple):

@@ -7,12 +7,14 @@ import binascii
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.jsontext import MOST_DEPTH, decode_text
 from fairtrial.formats.number_range import MOST, finite, is_in_range
-from fairtrial.records.record import Json
 from fairtrial.text.lazy_pattern import LazyPattern
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _NANOSECONDS = 1_000_000_000
 _USUAL_ID = LazyPattern(r"(?!0+\Z)(?:[0-9a-f]{32}|[0-9a-f]{16})\Z")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
 from fairtrial.formats.spans.otlp_json import kind_name, read_failure
 from fairtrial.formats.spans.span import PROBABILITY, Span, SpanEvent
 from fairtrial.formats.spans.span_values import hex_id, member, nanoseconds, structured, without_nulls
-from fairtrial.records.record import Json
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _CLICKHOUSE = frozenset(("TraceId", "SpanId", "SpanName", "SpanAttributes"))
 _BIGQUERY = frozenset(("trace_id", "span_id", "name", "attributes"))

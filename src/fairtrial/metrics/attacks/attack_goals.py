@@ -6,22 +6,24 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.metrics.pairing import missing_calls, nothing_recorded, rest_elsewhere, unknown_calls
 from fairtrial.metrics.tool_rules.call_history import CallHistory
-from fairtrial.records.attack import AttackGoal, GoalKind, PlantedAttack
-from fairtrial.records.case import EvalCase
 from fairtrial.records.equality import equal_json
-from fairtrial.records.record import Json
 from fairtrial.records.score import Quote, Score
-from fairtrial.records.trace import Trace
 from fairtrial.simulate.attacks.attacked_environment import PLANTED
 from fairtrial.text.display import call as shown_call
 from fairtrial.text.display import shorten
 from fairtrial.text.facts.fact_agreement import compare_facts
 from fairtrial.text.planted_values import find_canary, texts_in
 from fairtrial.text.provenance import SourceTexts, fold, trace_value
+
+if TYPE_CHECKING:
+    from fairtrial.records.attack import AttackGoal, GoalKind, PlantedAttack
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import Trace
 
 _EXCERPT = 200
 _NO_ATTACK = "the case carries no attack"

@@ -8,18 +8,21 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fairtrial.errors import MetricError
 from fairtrial.metrics.custom.instance_metric import make_instance
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import missing_reason
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
 from fairtrial.records.score import Score
-from fairtrial.records.trace import Trace
 from fairtrial.system.child_processes import exit_code, kill_group
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Trace
 
 TIMEOUT = 30.0
 """The longest time that the code may take for a case, in seconds."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import MetricError
 from fairtrial.formats.adk.write import content_json
 from fairtrial.formats.agents_cli.write_dataset import instance_json
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import missing_reason
-from fairtrial.records.record import Json
 from fairtrial.records.score import Score
-from fairtrial.records.trace import Trace
 from fairtrial.system.importing import FILE_PREFIX
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import Trace
 
 
 def takes_instance(function: Callable[..., Any]) -> bool:

@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -15,13 +15,15 @@ from fairtrial.errors import ConfigError, MetricError, lacks_extra
 from fairtrial.formats.adk.write import invocation_json, scenario_json
 from fairtrial.metrics.custom.instance_metric import takes_instance
 from fairtrial.metrics.signature import signature
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import missing_reason
-from fairtrial.records.result import Criterion
 from fairtrial.records.score import Score, invocation_key
-from fairtrial.records.trace import Invocation, Trace
 from fairtrial.system.importing import import_path
 from fairtrial.text.display import describe_error
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.result import Criterion
+    from fairtrial.records.trace import Invocation, Trace
 
 
 def import_metric(path: str, pointer: str) -> tuple[Callable[..., Any], bool]:

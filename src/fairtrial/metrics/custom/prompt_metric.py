@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
@@ -20,13 +20,15 @@ from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.metrics.asking import unfit
 from fairtrial.metrics.custom.instance_metric import make_instance
 from fairtrial.metrics.judged_metric import TEMPLATES, JudgedMetric, Scale
-from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import COMPARABLE, DIALOGUE
 from fairtrial.records.record import Json
 from fairtrial.records.score import Score
-from fairtrial.records.trace import Trace
 from fairtrial.text.display import compact
 from fairtrial.text.language import detect_language
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Trace
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 _CONTEXT = ("prompt", "reference", "context")

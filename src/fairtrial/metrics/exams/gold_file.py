@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import FormatError, nearest
 from fairtrial.formats.labels import read_label, table_rows
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.exams.canaries import RUBRIC_TYPES, SIMULATED_USERS, make_item
-from fairtrial.records.judging.gold import GoldItem
+
+if TYPE_CHECKING:
+    from fairtrial.records.judging.gold import GoldItem
 
 _REQUIRED = ("id", "criterion", "question", "reply", "label")
 _TEXTS = ("question", "reply", "reference", "context", "rubric", "group")

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cache
 from importlib import resources
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from fairtrial.judge.judge import Judge
 from fairtrial.llm.served_models import is_same_model
-from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.decoding import json_decoder
-from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Record
 from fairtrial.text.quoting import Haystack, letters
+
+if TYPE_CHECKING:
+    from fairtrial.judge.judge import Judge
+    from fairtrial.records.ballot import Ballot, JudgeAnswer
+    from fairtrial.records.judging.judge_check import CheckResult
 
 HOLDS, FAILS, ABSENT, MIDDLE = "holds", "fails", "not_applicable", "in between"
 """The outcomes of a question. A grade of 4 or 5 holds, a grade of 1 or 2 fails, and a 3 is in between."""

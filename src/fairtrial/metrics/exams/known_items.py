@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.judge.judge import Judge
 from fairtrial.llm.model_pool import HasPanel, find_models
 from fairtrial.metrics.adaptive_quality import AdaptiveQuality
 from fairtrial.metrics.entries import CATALOG
@@ -27,6 +26,9 @@ from fairtrial.records.ballot import Ballot
 from fairtrial.records.judging.gold import GoldItem
 from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.result import Criterion, Outcome, Verdict
+
+if TYPE_CHECKING:
+    from fairtrial.judge.judge import Judge
 
 _OUTCOMES = {Verdict.PASSED: HOLDS, Verdict.FAILED: FAILS}
 

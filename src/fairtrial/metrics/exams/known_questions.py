@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.question import Question
@@ -25,12 +25,14 @@ from fairtrial.metrics.response_judged import FinalResponseMatch
 from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
 from fairtrial.metrics.safety import Safety
 from fairtrial.metrics.simulator import UserSimulatorQuality
-from fairtrial.records.ballot import Answer, Ballot
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import About, AgentDetails, Invocation, Message, Step, ToolCall, ToolResult, Trace
 from fairtrial.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from fairtrial.records.ballot import Answer, Ballot
 
 
 class CheckCase(KnownAnswer, frozen=True):

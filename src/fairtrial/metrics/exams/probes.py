@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.metrics.exams.canaries import RUBRIC_TYPES, SIMULATED_USERS, make_call, make_item, subjects
 from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE
-from fairtrial.records.judging.gold import GoldItem
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Message, Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.judging.gold import GoldItem
 
 _RUBRIC_ORDER = "other order of rubrics"
 PROBES = ("padding", "confident preface", "other order", _RUBRIC_ORDER, "other language")

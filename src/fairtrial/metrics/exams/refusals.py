@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from fairtrial.records.judging.judge_check import CheckResult
 from fairtrial.records.refusal import FORGED, Refusal, Rule
 from fairtrial.stats.agreement import share_interval
 from fairtrial.stats.beta import beta_cdf
+
+if TYPE_CHECKING:
+    from fairtrial.records.judging.judge_check import CheckResult
 
 TOLERATED = 0.05
 """A judge that is right about 95 % of the questions is good enough."""

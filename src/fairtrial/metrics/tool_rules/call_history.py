@@ -6,11 +6,14 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Step, ToolCall, ToolResult, Trace
 from fairtrial.text.globs import fits
 from fairtrial.text.provenance import SourceTexts
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 USER, INSTRUCTIONS = "user", "instructions"
 """The names of the sources of values beside tools."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
@@ -13,11 +13,13 @@ from fairtrial.metrics.expectations import undeclared_tools
 from fairtrial.metrics.pairing import nothing_recorded, rest_elsewhere, unknown_calls
 from fairtrial.metrics.tool_rules.call_history import CallHistory
 from fairtrial.metrics.tool_rules.rule_checks import CHECKS, Examined
-from fairtrial.metrics.tool_rules.rule_options import ToolRule
+from fairtrial.metrics.tool_rules.rule_options import ToolRule  # noqa: TC001  # read at run time
 from fairtrial.metrics.tool_rules.speech_checks import never_says, says
-from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Quote, Score
-from fairtrial.records.trace import Trace
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Trace
 
 _DECIDE = {**CHECKS, "says": says, "never_says": never_says}
 

@@ -10,14 +10,16 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.metrics.tool_rules.call_history import PastCall, decode_result
 from fairtrial.records.equality import equal_json
-from fairtrial.records.record import Json
 from fairtrial.text.display import compact, shorten
 from fairtrial.text.json_path import JsonPath
 from fairtrial.text.provenance import fold
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _LONGEST = 300
 _NAME = r"[\w.:/-]+"

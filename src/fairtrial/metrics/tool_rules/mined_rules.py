@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.metrics.tool_rules.call_history import CallHistory, PastCall
 from fairtrial.metrics.tool_rules.rule_checks import CHECKS
@@ -19,12 +19,14 @@ from fairtrial.metrics.tool_rules.rule_options import (
     read_path,
 )
 from fairtrial.records.equality import equal_json
-from fairtrial.records.trace import Trace
 from fairtrial.stats.agreement import NORMAL
 from fairtrial.stats.interval import wilson
 from fairtrial.text.display import count
 from fairtrial.text.globs import fits
 from fairtrial.text.provenance import MADE_UP, trace_value
+
+if TYPE_CHECKING:
+    from fairtrial.records.trace import Trace
 
 MOST_RULES = 30
 LEAST_SUPPORT = 10

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.metrics.tool_rules.call_history import CallHistory, decode_result
 from fairtrial.metrics.tool_rules.criterion import ToolRules
-from fairtrial.metrics.tool_rules.expressions import Comparison, Operand
 from fairtrial.metrics.tool_rules.rule_options import Form, ToolRule, comparisons, read_path
 from fairtrial.mutations.operator import Invocations, Operator, Plant, Scene
-from fairtrial.planned_case import Pair
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace
 from fairtrial.text.display import compact, count
 from fairtrial.text.globs import fits
 from fairtrial.text.json_schemas import json_schema
 from fairtrial.text.provenance import MADE_UP
+
+if TYPE_CHECKING:
+    from fairtrial.metrics.tool_rules.expressions import Comparison, Operand
+    from fairtrial.planned_case import Pair
+    from fairtrial.records.record import Json
 
 _WEIGHT = 9
 _REFUSALS = {

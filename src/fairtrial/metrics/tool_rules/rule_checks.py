@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from fairtrial.metrics.tool_rules.call_history import CallHistory, PastCall
 from fairtrial.metrics.tool_rules.rule_options import (
     ArgumentOptions,
     BetweenOptions,
@@ -25,6 +24,9 @@ from fairtrial.text.display import compact, shorten
 from fairtrial.text.globs import fits
 from fairtrial.text.json_schemas import json_schema
 from fairtrial.text.provenance import MADE_UP, Piece, trace_value
+
+if TYPE_CHECKING:
+    from fairtrial.metrics.tool_rules.call_history import CallHistory, PastCall
 
 _EXCERPT = 160
 

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
 from fairtrial.config.reader import ReadWith
-from fairtrial.judge.question import Question
 from fairtrial.metrics.asking import score_item, unfit
 from fairtrial.metrics.conversation import YES_OR_NO
 from fairtrial.metrics.judge_context import Texts, reply, user_message
 from fairtrial.metrics.judged_metric import JudgedMetric
 from fairtrial.metrics.tool_rules.call_history import CallHistory, PastCall
 from fairtrial.metrics.tool_rules.rule_options import Names, read_names
-from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Score
-from fairtrial.records.trace import Trace
 from fairtrial.text.consent import agrees
 from fairtrial.text.display import compact, count
 from fairtrial.text.globs import fits
+
+if TYPE_CHECKING:
+    from fairtrial.judge.question import Question
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.trace import Trace
 
 _MOST_CALLS = 20
 """The most calls that a judge is asked about. An agent that calls on and on does not spend the budget."""

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from fairtrial.agents import find_agent
 from fairtrial.agents.outages import find_outage
@@ -39,9 +39,11 @@ from fairtrial.recording.isolation.frames import (
     read_request,
 )
 from fairtrial.records.attempt import Failure
-from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall, ToolResult
 from fairtrial.text.display import describe_error, shorten
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _END_SECONDS = 5.0
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import struct
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairtrial.protocols import Item
 from fairtrial.records.attempt import Failure
 from fairtrial.records.case import EvalCase
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json, Record
 from fairtrial.records.trace import About, Durations, Event, Invocation, Part, Step, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Item
 
 LENGTH = struct.Struct(">I")
 """The length of a frame, in front of it."""

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
@@ -25,9 +25,7 @@ from fairtrial.agents.harness.workspace_checks import end_group
 from fairtrial.agents.harness.workspaces import Snapshot, compare, remove_folder, take_snapshot
 from fairtrial.agents.routing import refusal
 from fairtrial.errors import AgentError, SimulatedToolError, UsageError
-from fairtrial.protocols import Agent, Environment, Item, Session
 from fairtrial.recording.error_descriptions import ReportedError
-from fairtrial.recording.holding import Holding
 from fairtrial.recording.isolation.frames import (
     LENGTH,
     CloseSession,
@@ -46,12 +44,16 @@ from fairtrial.recording.isolation.frames import (
     read_report,
 )
 from fairtrial.recording.isolation.isolated_tools import ToolCalls
-from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Json
 from fairtrial.records.state_delta import StateDelta
 from fairtrial.records.trace import About, Invocation, Part
 from fairtrial.system.child_processes import exit_code, read_while_running
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Agent, Environment, Item, Session
+    from fairtrial.recording.holding import Holding
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.record import Json
 
 _LARGEST_FRAME = 2**30
 _END_SECONDS = 2.0

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from fairtrial.protocols import Environment
 from fairtrial.recording.isolation.frames import CallTool, Request, ToolAnswered, ToolAsked, ToolReturned
-from fairtrial.records.record import Json
 from fairtrial.text.display import describe_error
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Environment
+    from fairtrial.records.record import Json
 
 _END_SECONDS = 2.0
 

@@ -7,10 +7,10 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from fairtrial.errors import UsageError, spell
-from fairtrial.recording.holding import Holding
 
 if TYPE_CHECKING:
     from fairtrial.recording import OwnProcesses
+    from fairtrial.recording.holding import Holding
 
 
 def isolate(agent: object, record: str, holding: Holding, refuses_environment: str) -> OwnProcesses:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.audit import AuditedCase, ClaimAudit, GateAudit, SuiteAudit
 from fairtrial.records.gate import is_difference
-from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.reports.decisions.comparison_table import points
 from fairtrial.reports.numbers import number, rate
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import count, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.audit import AuditedCase, ClaimAudit, GateAudit, SuiteAudit
+    from fairtrial.records.run_comparison import IntervalEstimate
 
 _NAMES = 20
 _LINES = 10

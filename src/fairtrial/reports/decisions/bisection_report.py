@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.run_history import BisectedCommit, Bisection
 from fairtrial.reports.numbers import DASH, rate
 from fairtrial.reports.rows import Rows
 from fairtrial.text.display import count, shorten_commit, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_history import BisectedCommit, Bisection
 
 _SHOWN = 0.01
 """Commits of a smaller probability that ran nothing are not listed."""

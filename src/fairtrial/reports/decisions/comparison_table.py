@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.run_comparison import ComparedMeasure, Comparison, Move, Pairs
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.pass_k_table import pass_k_rows
 from fairtrial.reports.numbers import DASH, digits_of_change, interval, number, rate, with_unit
@@ -15,6 +15,9 @@ from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import visible_line
 from fairtrial.text.languages import say, say_count
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_comparison import ComparedMeasure, Comparison, Move, Pairs
 
 _MOST = 20
 _NAMES = 10

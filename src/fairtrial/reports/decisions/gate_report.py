@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.gate import ClaimDecision, GateDecision, JudgeStanding, is_difference
 from fairtrial.records.judging.judge_state import JudgeState
-from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import cases_in_clusters, other_cases
 from fairtrial.reports.judges.judge_states import bias
@@ -18,6 +18,9 @@ from fairtrial.reports.numbers import DASH, against, interval, rate
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import visible_line
 from fairtrial.text.languages import ENGLISH, say, say_count, speaking
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_comparison import IntervalEstimate
 
 _LINE_LENGTH = 500
 _IF = "with a power of 80 %, if the estimate stays"

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from html import escape
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from fairtrial.records.run_history import CaseLine, HistoryRow, RunHistory
 from fairtrial.reports.decisions.history_report import (
     NO_STEP,
     false_rate_line,
@@ -25,6 +25,9 @@ from fairtrial.text.display import visible_line
 from fairtrial.text.languages import chosen_language, say
 from fairtrial.text.redaction.redact import without_secrets
 from fairtrial.text.translated_lines import say_sentence
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_history import CaseLine, HistoryRow, RunHistory
 
 MOST_CASES = 500
 """The most cases that the map shows."""

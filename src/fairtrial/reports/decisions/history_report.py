@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.run_history import CaseFailure, CaseHistory, HistoryRow, HistoryStep, RunHistory
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import points
 from fairtrial.reports.numbers import DASH, dollars, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.text.display import count, shorten, shorten_commit, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_history import CaseFailure, CaseHistory, HistoryRow, HistoryStep, RunHistory
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 60

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.config.criterion_options import threshold_option
-from fairtrial.config.option import Option
-from fairtrial.metrics.catalog_entry import CatalogEntry
 from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record
 from fairtrial.records.result import Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Range
+
+if TYPE_CHECKING:
+    from fairtrial.config.option import Option
+    from fairtrial.metrics.catalog_entry import CatalogEntry
+    from fairtrial.records.run import RunInfo
 
 
 class CheckedFile(Record, frozen=True):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from fairtrial.records.run_comparison import ComparedMeasure, Comparison
 from fairtrial.reports.decisions.comparison_table import (
     cases_in_clusters,
     change_ends,
@@ -19,6 +19,9 @@ from fairtrial.reports.decisions.comparison_table import (
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import DASH
 from fairtrial.text.languages import ENGLISH, speaking
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_comparison import ComparedMeasure, Comparison
 
 _NAMES = 20
 _LINES = 30

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from fairtrial.records.run_comparison import IntervalEstimate, PassK
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, format_estimate, interval
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.text.languages import say
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_comparison import IntervalEstimate, PassK
 
 
 def pass_k_rows(table: Sequence[PassK], title: str = "") -> Rows:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.flaky_case import Flakiness
-from fairtrial.records.size_plan import SizePlan
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import points
 from fairtrial.reports.numbers import DASH, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import count, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.flaky_case import Flakiness
+    from fairtrial.records.size_plan import SizePlan
 
 _MOST = 30
 _QUESTIONS = {

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.run_history import WatchedMeasure, WatchedTraffic
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.text.display import count, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_history import WatchedMeasure, WatchedTraffic
 
 
 def watch_report(traffic: WatchedTraffic) -> RenderableType:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from html import escape
+from typing import TYPE_CHECKING
 
-from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures
-from fairtrial.records.summary import Estimate
 from fairtrial.reports.failures.failure_table import decisive_line, head_line, shared_lines, summary_lines
 from fairtrial.reports.numbers import DASH, interval, rate
 from fairtrial.reports.page_shell import scriptless_page
@@ -14,6 +13,10 @@ from fairtrial.text.display import count, visible_line
 from fairtrial.text.languages import chosen_language, say
 from fairtrial.text.redaction.redact import without_secrets
 from fairtrial.text.translated_lines import say_sentence
+
+if TYPE_CHECKING:
+    from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures
+    from fairtrial.records.summary import Estimate
 
 _MOST_ATTEMPTS = 200
 """The most attempts that the page lists for a mode."""

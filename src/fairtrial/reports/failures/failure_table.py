@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from fairtrial.records.failure_mode import (
-    FailedAttempt,
-    FailureMode,
-    Failures,
-    GuardCheck,
-    ModeChange,
-    ModeChanges,
-    SharedFeature,
-)
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import count, shorten, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.failure_mode import (
+        FailedAttempt,
+        FailureMode,
+        Failures,
+        GuardCheck,
+        ModeChange,
+        ModeChanges,
+        SharedFeature,
+    )
 
 MOST_MODES = 20
 """The most modes that a list shows."""

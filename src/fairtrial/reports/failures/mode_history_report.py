@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.mode_history import ModeHistory, ModeLine
 from fairtrial.reports.numbers import DASH
 from fairtrial.reports.rows import Rows
 from fairtrial.text.display import count, shorten_commit, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.mode_history import ModeHistory, ModeLine
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 40

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from fairtrial.records.failure_mode import FailureMode, Failures, LastingFailure, ModeChange, ModeChanges
 from fairtrial.reports.failures.failure_table import largest_modes
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import interval, rate
 from fairtrial.text.display import count
+
+if TYPE_CHECKING:
+    from fairtrial.records.failure_mode import FailureMode, Failures, LastingFailure, ModeChange, ModeChanges
 
 _NAME = 200
 _MOST_NEW = 5

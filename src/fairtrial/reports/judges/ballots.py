@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from fairtrial.judge.ballot_costs import collect_ballot_ids, pick
-from fairtrial.records.ballot import Ballot, SentPrompt, Vote
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.reply import Reply
-from fairtrial.records.result import Outcome
 from fairtrial.reports.numbers import dollars
 from fairtrial.text.display import visible, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.ballot import Ballot, SentPrompt, Vote
+    from fairtrial.records.reply import Reply
+    from fairtrial.records.result import Outcome
 
 
 def ballots(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.judging.judge_choice import JudgeChoice, JudgeOnLabels
-from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, dollars, format_estimate, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.text.display import count, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.judging.judge_choice import JudgeChoice, JudgeOnLabels
+    from fairtrial.records.summary import Estimate
 
 _MOST_JUDGES = 12
 _MOST_CHANGED = 10

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.metrics.exams.refusals import describe_forged
-from fairtrial.records.judging.calibration import Calibration
 from fairtrial.records.judging.judge_check import CheckResult, RuleRates, Share
 from fairtrial.records.judging.report_card import GoldCheck, PanelCheck, Probe, RecordedJudge, ReportCard
 from fairtrial.records.refusal import Refusal
-from fairtrial.records.summary import Estimate
 from fairtrial.reports.judges.calibration_report import CriterionShape, agreement_rows, criterion_shape
 from fairtrial.reports.judges.judge_states import sentences
 from fairtrial.reports.numbers import DASH, interval, number, rate
@@ -21,6 +20,10 @@ from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.stats.interval import LEVEL
 from fairtrial.text.display import shorten, visible_line
 from fairtrial.version import __version__
+
+if TYPE_CHECKING:
+    from fairtrial.records.judging.calibration import Calibration
+    from fairtrial.records.summary import Estimate
 
 _MOST_LISTED = 20
 """The most wrong answers that are listed. The JSON has all of them."""

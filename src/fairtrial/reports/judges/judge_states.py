@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.judging.calibration import FEWEST_LABELS, FEWEST_OF_EACH, Calibration, LabelledDecisions
 from fairtrial.records.judging.judge_state import JudgeState
-from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, format_estimate, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.stats.correction import NO_CLUSTERS
 from fairtrial.text.display import count, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.run_comparison import IntervalEstimate
 
 STYLES = {
     JudgeState.UNCHECKED: "yellow",

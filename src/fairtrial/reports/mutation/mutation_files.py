@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
-from fairtrial.records.mutation import CriterionRole, MutantFinding, MutationReport, OperatorRate
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.mutation.mutation_table import (
     card_rows,
@@ -28,6 +28,9 @@ from fairtrial.reports.mutation.mutation_table import (
 from fairtrial.reports.numbers import DASH
 from fairtrial.text.display import visible_line
 from fairtrial.text.redaction.redact import without_secrets
+
+if TYPE_CHECKING:
+    from fairtrial.records.mutation import CriterionRole, MutantFinding, MutationReport, OperatorRate
 
 _LINE_LENGTH = 500
 

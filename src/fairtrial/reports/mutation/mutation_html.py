@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
-from fairtrial.records.mutation import CatchRate, CriterionRole, MutantFinding, MutationReport, OperatorRate
 from fairtrial.reports.mutation.mutation_table import (
     card_rows,
     card_titles,
@@ -27,6 +27,9 @@ from fairtrial.text.display import visible_line
 from fairtrial.text.languages import chosen_language, say
 from fairtrial.text.redaction.redact import without_secrets
 from fairtrial.text.translated_lines import say_sentence
+
+if TYPE_CHECKING:
+    from fairtrial.records.mutation import CatchRate, CriterionRole, MutantFinding, MutationReport, OperatorRate
 
 _OPEN = 3
 """The number of survivors, and of false alarms, that a reader sees without a click."""

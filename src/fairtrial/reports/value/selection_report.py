@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairtrial.records.trace_selection import TraceSelection
 from fairtrial.text.display import shorten, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from fairtrial.records.trace_selection import TraceSelection
 
 TABLE_ROWS = 50
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from fairtrial.records.value_row import Duplicate, Nearest, RedactionRow, ValueRow
 from fairtrial.reports.numbers import DASH
 from fairtrial.text.display import count, shorten, visible_line
-from fairtrial.valuation.chunk import ValuedChunk
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from fairtrial.reports.rows import Rows
+    from fairtrial.valuation.chunk import ValuedChunk
 
 TABLE_ROWS = 100
 """The table shows this many traces. Nobody would read more."""

@@ -7,32 +7,34 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isclose
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import asdict, replace
 
 from fairtrial.judge.ballot_costs import collect_ballot_ids, pick
-from fairtrial.records.attacks.attack_report import AttackReport
-from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.failure_mode import FailedAttempt
-from fairtrial.records.judging.calibration import Calibration
-from fairtrial.records.keys import CaseKey
-from fairtrial.records.label import Label
-from fairtrial.records.record import Json
 from fairtrial.records.result import Verdict
-from fairtrial.records.run import RunInfo
-from fairtrial.records.run_comparison import Comparison
-from fairtrial.records.summary import CriterionSummary, Summary
 from fairtrial.reports.judges.judge_states import describe
 from fairtrial.reports.numbers import find_unit
-from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.shown_criteria import has_data
 from fairtrial.reports.views import view_shapes as shapes
-from fairtrial.reports.views.attempt_shapes import AttemptView
-from fairtrial.reports.views.mode_shapes import ModesView
 from fairtrial.reports.views.view_attempts import AgentIndex, AttemptParts, attempt_view
 from fairtrial.reports.views.view_modes import decisive_view, failed_places, run_modes
 from fairtrial.reports.views.view_rows import RowBuilder
+
+if TYPE_CHECKING:
+    from fairtrial.records.attacks.attack_report import AttackReport
+    from fairtrial.records.expectation import ExpectedCase
+    from fairtrial.records.failure_mode import FailedAttempt
+    from fairtrial.records.judging.calibration import Calibration
+    from fairtrial.records.keys import CaseKey
+    from fairtrial.records.label import Label
+    from fairtrial.records.record import Json
+    from fairtrial.records.run import RunInfo
+    from fairtrial.records.run_comparison import Comparison
+    from fairtrial.records.summary import CriterionSummary, Summary
+    from fairtrial.reports.report_table import ReportedRun
+    from fairtrial.reports.views.attempt_shapes import AttemptView
+    from fairtrial.reports.views.mode_shapes import ModesView
 
 _ROUNDING = 1e-9
 _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)

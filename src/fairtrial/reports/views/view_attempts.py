@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isinf
+from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
 from fairtrial.judge.ballot_costs import collect_ballot_ids, pick
 from fairtrial.llm.listed_prices import sum_prices
-from fairtrial.records.attempt import Recording
-from fairtrial.records.ballot import Ballot, Vote
-from fairtrial.records.case import EvalCase
-from fairtrial.records.label import Label
 from fairtrial.records.record import Json, without_defaults
-from fairtrial.records.reply import Reply
-from fairtrial.records.result import CaseResult, Outcome
-from fairtrial.records.rubric import Rubric
 from fairtrial.records.score import bounds
 from fairtrial.records.trace import AgentDetails, Invocation, Message, Step, Thought, ToolCall, ToolResult
 from fairtrial.reports.numbers import find_unit
 from fairtrial.reports.views import attempt_shapes as shapes
 from fairtrial.reports.views.view_shapes import AgentView
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.ballot import Ballot, Vote
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.label import Label
+    from fairtrial.records.reply import Reply
+    from fairtrial.records.result import CaseResult, Outcome
+    from fairtrial.records.rubric import Rubric
 
 
 @dataclass

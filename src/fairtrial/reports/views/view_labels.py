@@ -7,19 +7,22 @@ stays hidden until somebody lists it here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
-from fairtrial.records.case import EvalCase
-from fairtrial.records.judging.calibration import AgreementTable, Calibration
-from fairtrial.records.label import Label, LabelQueue
-from fairtrial.records.record import Json
-from fairtrial.records.result import Outcome
-from fairtrial.records.score import PartKey, PartKind, Range, Score
-from fairtrial.records.trace import Trace
 from fairtrial.reports.views import label_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import ExpectedView, InvocationView, StepView
 from fairtrial.reports.views.view_attempts import AgentIndex, expected_view, invocation_view, outcome_view
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.judging.calibration import AgreementTable, Calibration
+    from fairtrial.records.label import Label, LabelQueue
+    from fairtrial.records.record import Json
+    from fairtrial.records.result import Outcome
+    from fairtrial.records.score import PartKey, PartKind, Range, Score
+    from fairtrial.records.trace import Trace
 
 _OWN_TEXT = ("rubric", "question")
 """The parts whose label is their own text. The label of another part may say what the metric thinks of it."""

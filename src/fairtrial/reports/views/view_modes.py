@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures, ModeChangeKind, ModeChanges
 from fairtrial.reports.failures.failure_table import largest_modes
-from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.views.mode_shapes import DecisiveView, ModeExample, ModesView, ModeView
+
+if TYPE_CHECKING:
+    from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures, ModeChangeKind, ModeChanges
+    from fairtrial.reports.report_table import ReportedRun
 
 MOST_MODES = 20
 """The most modes that a page lists."""

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fairtrial.judge.ballot_costs import collect_ballot_ids, pick
 from fairtrial.judge.flake_cause import find_cause
-from fairtrial.records.attempt import Recording
-from fairtrial.records.attempt_rule import AttemptRules
-from fairtrial.records.ballot import Ballot
-from fairtrial.records.label import Label
-from fairtrial.records.record import Json
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.records.score import Score
-from fairtrial.records.trace import Invocation
 from fairtrial.reports.attempts import CaseAttempts
 from fairtrial.reports.views import view_shapes as shapes
-from fairtrial.reports.views.view_attempts import AttemptParts
 from fairtrial.text.display import compact
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.attempt_rule import AttemptRules
+    from fairtrial.records.ballot import Ballot
+    from fairtrial.records.label import Label
+    from fairtrial.records.record import Json
+    from fairtrial.records.score import Score
+    from fairtrial.records.trace import Invocation
+    from fairtrial.reports.views.view_attempts import AttemptParts
 
 _QUERY = 120
 _GROUP = 80

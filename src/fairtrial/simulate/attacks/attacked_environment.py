@@ -9,23 +9,25 @@ import asyncio
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.errors import SimulatedToolError
-from fairtrial.planned_case import Environments
 from fairtrial.protocols import Environment, Real, ReportsState, ReportsUsage, TracksCalls
 from fairtrial.records.attack import ADAPTED, AttackGoal, PlantedAttack
-from fairtrial.records.case import EvalCase
 from fairtrial.records.equality import equal_json
-from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Injection, Part, ToolCall, ToolResult
 from fairtrial.simulate.attacks.attack_table import LATE, SHADOW, name_shadow
 from fairtrial.text.display import compact
 from fairtrial.text.globs import fits
 from fairtrial.text.planted_values import find_canary, texts_in
+
+if TYPE_CHECKING:
+    from fairtrial.planned_case import Environments
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.model_usage import ModelUsage
+    from fairtrial.records.record import Json
 
 PLANTED, ANSWER = "attack", "attack answered"
 """The names of the injections: a planted text, and a call that the environment answered in place of its tool."""

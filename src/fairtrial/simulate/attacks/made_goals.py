@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.records.attack import AttackGoal
-from fairtrial.records.record import Json
-from fairtrial.records.trace import ToolCall, Trace
 from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.planted_values import make_canary
 from fairtrial.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
+    from fairtrial.records.trace import ToolCall, Trace
 
 _MOST_CALLS = 2
 _MOST_REDIRECTS = 2

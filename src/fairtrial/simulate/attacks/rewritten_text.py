@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fairtrial.llm.model import CallError
 from fairtrial.llm.prompts import Templates
 from fairtrial.llm.structured import read_json
-from fairtrial.protocols import Model
-from fairtrial.records.attack import PlantedAttack
 from fairtrial.records.decoding import convert
-from fairtrial.records.record import Json
 from fairtrial.text.display import shorten
+
+if TYPE_CHECKING:
+    from fairtrial.protocols import Model
+    from fairtrial.records.attack import PlantedAttack
+    from fairtrial.records.record import Json
 
 _TEMPLATES = Templates("fairtrial.simulate")
 _LONGEST, _LONGEST_REPLY = 3_000, 2_000

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from fairtrial.text.facts.fact import Bound
+from typing import TYPE_CHECKING
+
 from fairtrial.text.facts.word_patterns import cue
 from fairtrial.text.lazy_pattern import LazyPattern
+
+if TYPE_CHECKING:
+    from fairtrial.text.facts.fact import Bound
 
 _REACH = 24
 _LEADING = LazyPattern(

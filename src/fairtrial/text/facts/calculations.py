@@ -11,11 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import combinations, pairwise, permutations
+from typing import TYPE_CHECKING
 
 from fairtrial.text.facts.fact import NUMBER, Fact, Reading
-from fairtrial.text.facts.json_evidence import Value
 from fairtrial.text.facts.units import CURRENCY
 from fairtrial.text.lazy_pattern import LazyPattern
+
+if TYPE_CHECKING:
+    from fairtrial.text.facts.json_evidence import Value
 
 _MOST_NAMED = 40
 """The number of values of a reply and of the user that are combined in pairs."""

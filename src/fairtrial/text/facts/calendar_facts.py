@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from fairtrial.text.facts.claims import Claims
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
 from fairtrial.text.facts.weekday_lists import WEEKDAYS_CUE, take_weekdays
 from fairtrial.text.facts.word_patterns import Cue, StartPattern, alternatives, cue, join_cues
 from fairtrial.text.lazy_pattern import LazyPattern
+
+if TYPE_CHECKING:
+    from fairtrial.text.facts.claims import Claims
 
 _MONTHS = {
     name: place

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from fairtrial.text.facts.claims import Claims
 from fairtrial.text.facts.fact import NUMBER, Fact, Reading
 from fairtrial.text.facts.word_patterns import StartPattern, cue
 from fairtrial.text.lazy_pattern import LazyPattern
+
+if TYPE_CHECKING:
+    from fairtrial.text.facts.claims import Claims
 
 FEET_AND_INCHES = LazyPattern(
     r"(?<![\d.,])(?:(?P<feet>\d{1,3})(?:[ -]?(?:ft\.?|feet|foot)[ ,-]{0,2}(?:and )?(?=\d{1,2}(?:\.\d{1,2})?[ -]?in(?:ch(?:es)?)?(?![a-z])(?! \d| the\b| an?\b))|'(?=\d{1,2}\"))"

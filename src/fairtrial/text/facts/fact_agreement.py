@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fairtrial.text.facts.derivations import find_sources
 from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind
@@ -18,10 +18,12 @@ from fairtrial.text.facts.own_units import with_own_units
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
 from fairtrial.text.facts.promises import Promise, find_promises
 from fairtrial.text.facts.questions import soften_details
-from fairtrial.text.facts.units import Unit
 from fairtrial.text.facts.vagueness import IN_RANGE, find_vaguer, soften_ranges
 from fairtrial.text.facts.word_facts import compare_words
 from fairtrial.text.lazy_pattern import LazyPattern
+
+if TYPE_CHECKING:
+    from fairtrial.text.facts.units import Unit
 
 _UPPER, _LOWER = {"most", "under"}, {"least", "over"}
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from fairtrial.text.facts.fact import Fact
-from fairtrial.text.facts.polarity import Opposition
-from fairtrial.text.facts.promises import Promise
+if TYPE_CHECKING:
+    from fairtrial.text.facts.fact import Fact
+    from fairtrial.text.facts.polarity import Opposition
+    from fairtrial.text.facts.promises import Promise
 
 State = Literal["found", "missing", "contradicted", "undecided"]
 """How a reply treats a fact of its reference."""

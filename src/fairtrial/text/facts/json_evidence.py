@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
-from typing import NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import msgspec
 
-from fairtrial.records.record import Json
 from fairtrial.text.facts.units import unit_names
 from fairtrial.text.lazy_pattern import LazyPattern
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 _LONGEST = 200_000
 _MOST_ENTRIES = 500

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from fairtrial.text.facts.finding import Finding
 from fairtrial.text.lazy_pattern import LazyPattern
+
+if TYPE_CHECKING:
+    from fairtrial.text.facts.finding import Finding
 
 _NAME_QUESTION = LazyPattern(r"(?i)\b(?:who|whose|whom|where|which|what)\b")
 _VALUE_QUESTION = LazyPattern(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from fairtrial.text.facts.claims import Claims
 from fairtrial.text.facts.fact import Fact, Reading
 from fairtrial.text.facts.word_patterns import cue, join_cues
 from fairtrial.text.lazy_pattern import LazyPattern
+
+if TYPE_CHECKING:
+    from fairtrial.text.facts.claims import Claims
 
 _DAY_LIST = LazyPattern(
     r"(?<![가-힣])[월화수목금토일](?:[·~/,-][월화수목금토일]){1,6}(?=요일|[ 에은는 (]|입|$)"

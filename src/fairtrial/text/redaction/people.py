@@ -5,10 +5,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fairtrial.text.number_names import CARD, is_identifier, is_named, is_version
-from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.person_numbers import ALONE, END
+
+if TYPE_CHECKING:
+    from fairtrial.text.redaction import Span
 
 _CARD = re.compile(
     rf"{ALONE}(?:(?:\d{{4}}[ -]?){{3}}\d{{1,7}}|(?:\d{{4}} ){{4}}\d{{1,3}}|(?:\d{{4}}-){{4}}\d{{1,3}}"

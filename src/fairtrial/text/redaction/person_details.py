@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from fairtrial.text.redaction import Span
+if TYPE_CHECKING:
+    from fairtrial.text.redaction import Span
 
 _HAN = r"\u3400-\u9fff々"
 _KANA = r"\u3041-\u30fa\u30fc"

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.text.number_names import PERSONS, is_identifier, is_named
-from fairtrial.text.redaction import Span
+
+if TYPE_CHECKING:
+    from fairtrial.text.redaction import Span
 
 ALONE = r"(?<![\w.+-])"
 END = r"(?![\w-]|\.\d)"

@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from io import StringIO
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fairtrial.records.record import Json
 from fairtrial.text.json_layout import replace_leaves
 from fairtrial.text.redaction.redact import Redaction, find_removals, make_finders, replace_removals
 from fairtrial.text.redaction.redact_json import redact_json
 from fairtrial.text.redaction.secret_search import Search
+
+if TYPE_CHECKING:
+    from fairtrial.records.record import Json
 
 WINDOW = 1 << 20
 """The number of characters of text that are searched at once."""

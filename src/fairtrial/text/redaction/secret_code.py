@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.text.lazy_pattern import LazyPattern
-from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.key_forms import measure_entropy
 from fairtrial.text.redaction.secret_names import Core, kind_of_name
 from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder, is_quoted_secret
 from fairtrial.text.runs import match_from
+
+if TYPE_CHECKING:
+    from fairtrial.text.redaction import Span
 
 _QUOTED = r"[\"'`](?P<value>[^\"'`\n]{4,400})[\"'`]"
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 from fairtrial.text.lazy_pattern import LazyPattern
-from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.pairs import BARE
 from fairtrial.text.redaction.secret_names import kind_of_name
 from fairtrial.text.redaction.secret_shapes import STRING
 from fairtrial.text.redaction.secret_values import is_placeholder, is_quoted_secret
 from fairtrial.text.runs import match_from
+
+if TYPE_CHECKING:
+    from fairtrial.text.redaction import Span
 
 PASSWORD_COMMANDS = frozenset(
     {

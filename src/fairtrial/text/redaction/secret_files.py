@@ -7,11 +7,14 @@ import binascii
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
 
 from fairtrial.text.lazy_pattern import LazyPattern
-from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder
 from fairtrial.text.runs import match_from
+
+if TYPE_CHECKING:
+    from fairtrial.text.redaction import Span
 
 _PGPASS = LazyPattern(
     r"[\w.*-]{1,100}:(?:54\d\d|\*):[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>(?:\\:|[^\s\"':]){4,1000})(?![^\s\"'])"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fairtrial.text.layers import decode_layers, find_base64, has_long_word, signs_of_layers
-from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.secret_names import lower
+
+if TYPE_CHECKING:
+    from fairtrial.text.redaction import Span
 
 SecretKind = Literal["private_key", "connection_string", "provider_key", "jwt", "pair", "email"]
 PersonalKind = Literal["person", "card", "account", "phone", "ip_address", "home"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.text.lazy_pattern import LazyPattern
-from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.key_forms import measure_entropy
 from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, trim
+
+if TYPE_CHECKING:
+    from fairtrial.text.redaction import Span
 
 _QUOTE = r"[\"'`“‘«「『(（*_]{0,3}"
 _VALUE = rf"{_QUOTE}(?P<value>[!#-~]{{4,1000}})"

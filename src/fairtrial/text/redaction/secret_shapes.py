@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from fairtrial.text.lazy_pattern import LazyPattern
-from fairtrial.text.redaction import Span
 from fairtrial.text.redaction.secret_names import kind_of_name, lower
 from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, is_quoted_secret
 from fairtrial.text.runs import match_from
+
+if TYPE_CHECKING:
+    from fairtrial.text.redaction import Span
 
 NAME_KEYS = frozenset(
     {"name", "key", "header", "field", "variable", "env", "parameter", "param", "label", "k"}

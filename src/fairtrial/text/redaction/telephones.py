@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from fairtrial.text.number_names import TELEPHONE, is_identifier, is_named
-from fairtrial.text.redaction import Span
+
+if TYPE_CHECKING:
+    from fairtrial.text.redaction import Span
 
 REGIONS = ("US", "GB", "DE", "FR", "ES", "JP", "KR", "CN", "BR")
 """The countries whose national forms are found. Numbers that begin with + are found for every country."""
