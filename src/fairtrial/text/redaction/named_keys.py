@@ -34,17 +34,20 @@ _WORD = LazyPattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 _SIGNS = "=:,|>"
 _QUOTES = "\"'`( \t"
+_JOINS = "-.:"
+_LAST_WORDS = ("access", "private", "secret", "token", "key")
+"""The last word of a name without a sign after it: the Heroku key 0f8b..."""
 
 
 def find_beside(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
     """Yield the key in a long word, if the name of a provider stands before it. A name may be part of the word."""
     sign = max(text.rfind("=", start, end - _SHORTEST), text.rfind(":", start, end - _SHORTEST))
     for place in (start, sign + 1) if sign >= 0 else (start,):
-        name = _name_before(text, place)
-        match = _VALUE.match(text, place) if name else None
+        names = _names_before(text, place)
+        match = _VALUE.match(text, place) if names else None
         if match is not None:
             value = match[0].rstrip(".:")
-            owner = owner_under(name, value)
+            owner = next(filter(None, [owner_under(name, value) for name in names]), "")
             if owner:
                 yield place, place + len(value), f"{owner} key"
                 return
@@ -84,17 +87,22 @@ def _join_keyword(form: KeyForm) -> str:
     return form.keyword.replace("_", "")
 
 
-def _name_before(text: str, place: int) -> str:
-    """Return the name before a place with a sign such as `=` between them, or an empty string."""
+def _names_before(text: str, place: int) -> list[str]:
+    """Return the possible names before a place: with a sign such as `=` between them, or words such as `Heroku key`."""
     before = text[max(0, place - _LONGEST_BEFORE) : place].rstrip(_QUOTES)
-    if not before or before[-1] not in _SIGNS:
-        return ""
+    if not before:
+        return []
+    if before[-1] not in _SIGNS:
+        if not before.rstrip(_JOINS).lower().endswith(_LAST_WORDS):
+            return []
+        words = before.rsplit(None, 3)[-3:]
+        return [" ".join(words[-number:]) for number in range(1, len(words) + 1)]
     backwards = before.rstrip(f"{_SIGNS}{_QUOTES}]")[::-1]
     match = _NAME_BACKWARDS.match(backwards)
     if match is None:
-        return ""
+        return []
     is_option = match[0][-1] == "D" and backwards[match.end() : match.end() + 1] == "-"  # -Dsonar.login=...
-    return match[0][-2 if is_option else -1 :: -1]
+    return [match[0][-2 if is_option else -1 :: -1]]
 
 
 @cache
