@@ -5,9 +5,10 @@
     python benchmarks/redaction_recall.py --samples FOLDER                 # CredSweeper: tests, with data/output.json
 
 The folders are checkouts of those projects. A secret counts as found if it no longer stands in the text. Rules for
-identifiers, which are no secrets, do not count. A key such as abcdef1234567890 is a placeholder, which `redact` leaves:
-its characters are drawn again, so that the rule still matches. The half of a file is the parity of a hash of its name:
-forms were written after reading the half `read`, never after the half `held`.
+identifiers, host names, and parts below six characters are no secrets, and do not count. A key such as
+abcdef1234567890 is a placeholder, which `redact` leaves: its characters are drawn again, so that the rule still
+matches. The half of a file is the parity of a hash of its name: forms were written after reading the half `read`,
+never after the half `held`.
 `--missed` prints what stays; it is refused for the half `held`.
 """
 
@@ -33,6 +34,9 @@ from fairtrial.stats.interval import wilson
 _CASE = re.compile(r'name:\s*"(?P<name>[^"]*)",\s*input:\s*`(?P<text>[^`]*)`,\s*want:\s*\[\]string\{(?P<want>[^}]*)\}')
 _PLACEHOLDER = re.compile(r"123456|abcdef|98765|qrstuv|example|(..{1,6})\1\1")
 """The signs that a secret was made up by counting."""
+_ALPHABETS = (string.digits, string.ascii_lowercase, string.ascii_uppercase)
+_NO_SECRET = re.compile(r".{0,5}|localhost.*|[\w.-]+\.(?:com|net|io|org)(?::\d+)?|jdbc:[^@]*(?:@//?[^@]*)?")
+"""A host, or a part that is too short for a secret."""
 _QUOTED = re.compile(r'"([^"\\]+)"')
 
 
@@ -59,17 +63,20 @@ def main() -> None:
 def measure(secrets: list[tuple[str, str, str]], *, missed: bool) -> None:
     """Redact each text, and count secrets and kinds that are gone. A secret is (kind, text, value)."""
     kinds: dict[str, list[bool]] = defaultdict(list)
+    secrets = [secret for secret in secrets if not _NO_SECRET.fullmatch(secret[2])]
     for kind, text, value in secrets:
         found = value not in redact(text)[0]
         kinds[kind].append(found)
         if missed and not found:
             print(kind, repr(value[:90]), repr(" ".join(text.split())[:240]), sep=" | ")
-    found = sum(map(sum, kinds.values()))
-    low, high = wilson(found / len(secrets), len(secrets), 1.96)
-    line("secrets that are found", f"{found} of {len(secrets)}: {found / len(secrets):.1%} [{low:.1%}, {high:.1%}]")
-    whole = sum(all(one) for one in kinds.values())
-    low, high = wilson(whole / len(kinds), len(kinds), 1.96)
-    line("kinds whose secrets are all found", f"{whole} of {len(kinds)}: {whole / len(kinds):.1%} [{low:.1%}, {high:.1%}]")
+    line("secrets that are found", state_share(sum(map(sum, kinds.values())), len(secrets)))
+    line("kinds whose secrets are all found", state_share(sum(map(all, kinds.values())), len(kinds)))
+
+
+def state_share(found: int, number: int) -> str:
+    """Return a count with its share and the 95 % interval."""
+    low, high = wilson(found / number, number, 1.96)
+    return f"{found} of {number}: {found / number:.1%} [{low:.1%}, {high:.1%}]"
 
 
 def read_rules(folder: Path, half: str) -> Iterator[tuple[str, str, str]]:
@@ -103,9 +110,9 @@ def draw_again(pattern: regex.Pattern[str], text: str, span: tuple[int, int]) ->
     source = random.Random(text)
     is_hex = not re.search("[g-z]", text[start:end].lower())
     for place in range(start, end):
-        kinds = [kind for kind in (string.digits, string.ascii_lowercase, string.ascii_uppercase) if text[place] in kind]
-        if kinds:
-            letters = kinds[0] if kinds[0] == string.digits or not is_hex else kinds[0][:6]
+        kind = next(filter(lambda kind: text[place] in kind, _ALPHABETS), "")
+        if kind:
+            letters = kind[:6] if is_hex and kind != string.digits else kind
             changed = text[:place] + source.choice(letters) + text[place + 1 :]
             again = pattern.search(changed)
             text = changed if again and choose_group(again) == span else text

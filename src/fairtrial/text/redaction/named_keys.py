@@ -15,6 +15,8 @@ _LEAST_ENTROPY = 2.5
 _START = 3
 """So many letters at the start of a word in a name show which providers the name may contain."""
 _SHORTEST = 16
+_SHORTEST_DRAWN = 20
+_MOST_VOWELS = 0.3
 _VALUE = LazyPattern(r"[A-Za-z0-9+/=_.~!:-]{16,1200}")
 _NAME_BACKWARDS = LazyPattern(r"[\w.-]{2,60}[A-Za-z]")
 _LONGEST_BEFORE = 80
@@ -56,10 +58,17 @@ def find_beside(text: str, start: int, end: int) -> Iterator[tuple[int, int, str
 def owner_under(name: str, value: str) -> str:
     """Return the provider that a name contains, if the value has the form of its keys, or an empty string."""
     for form in forms_under(name):
-        is_key = re.fullmatch(form.form, value) and is_mixed(value) and not is_placeholder(value)
+        is_key = re.fullmatch(form.form, value) and not is_placeholder(value)
+        is_key = is_key and (is_mixed(value) or _is_drawn(name, value))
         if is_key and measure_entropy(value) >= max(form.entropy, _LEAST_ENTROPY):
             return form.owner
     return ""
+
+
+def _is_drawn(name: str, value: str) -> bool:
+    """Return whether letters or digits alone look drawn, under a name such as `token`. Words have more vowels."""
+    is_long = len(value) >= _SHORTEST_DRAWN and value.isalnum() and name.lower().endswith(_LAST_WORDS)
+    return is_long and sum(map(value.lower().count, "aeiou")) <= _MOST_VOWELS * len(value)
 
 
 def forms_under(name: str) -> tuple[KeyForm, ...]:
