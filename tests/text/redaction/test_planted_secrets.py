@@ -26,7 +26,7 @@ def test_the_table_says_where_each_form_is_known_from() -> None:
     assert len(forms) > 500
     for form in forms:
         assert bool(form.literal) != bool(form.keyword), form
-        assert form.source in {"gitleaks", "provider"}
+        assert form.source in {"gitleaks", "provider", "kingfisher", "names"}
         assert re.fullmatch(r"2026-\d\d-\d\d", form.date)
     assert len({(form.literal, form.keyword, form.form) for form in forms}) == len(forms)
 
@@ -134,3 +134,42 @@ def test_a_key_goes_beside_its_providers_name(name: str) -> None:
     """In an environment, in settings and as an option of Java, at the start of a line, too."""
     key = "4f3c9a8b7d6e5f4a" * 2
     assert redact(f"one line\n{name}={key}")[0].startswith(f"one line\n{name}=[REDACTED:")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use the clockify token {key} for it.",
+        "our browshot private token {key}",
+        'airvisualKey := "{key}"',
+        "the buddyns key {letters}",
+        "insightly_key = 0f8b2c9d-4e5f-4a6b-9c8d-7e6f5a4b3c2d",
+        'if password == "{key}":',
+        '<add name="x"/><secret>{{jenkins {key}}}</secret>',
+        "buildConfigField 'String', 'API_KEY', '\"{key}\"'",
+    ],
+)
+def test_a_key_goes_where_people_write_it(text: str) -> None:
+    """After the words of its name, in a comparison, in an element with braces, and in a build file."""
+    key, letters = "4f3c9a8b7d6e5f4a2b1c", "qzvxkwtrplmnbdfghjcs"
+    written = text.format(key=key, letters=letters)
+    assert key not in redact(written)[0]
+    assert letters not in redact(written)[0]
+    assert redact(written)[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "metabase_version = 3f786850e387550fdab836ed7e6dc881de23001b",
+        "grafana_service: grafana-7f9c8d-xyz12abc",
+        "the next grafana release 3f786850e387550fdab836ed7e6dc881de23001b",
+        "hunter = 3f786850e387550fdab836ed7e6dc881de23001b",
+        'if token == "while":',
+        "the sorting key customerIdentifierOfOrders",
+        "primary key 123e4567-e89b-12d3-a456-426614174000",
+    ],
+)
+def test_what_only_resembles_a_key_stays(text: str) -> None:
+    """Versions, services, commits, words that are the names of providers, and identifiers of code."""
+    assert redact(text) == (text, ())

@@ -15,8 +15,8 @@ class KeyForm(Record, frozen=True):
 
     Every key of the form contains `literal`. A form without a literal has a `keyword`, the provider's name, which
     stands in the name before the key. A key has at least `entropy` bits a character. `check` is `crc32` if the key ends
-    in the CRC-32 of its body. The form is known from `source` since `date`: from the rules of gitleaks, or from keys
-    that the provider itself shows.
+    in the CRC-32 of its body. The form is known from `source` since `date`: from the rules of gitleaks or kingfisher,
+    or from keys that the provider itself shows. With the source `names`, only the provider's name is known.
     """
 
     owner: str

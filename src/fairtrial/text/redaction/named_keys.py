@@ -15,6 +15,8 @@ _LEAST_ENTROPY = 2.5
 _START = 3
 """So many letters at the start of a word in a name show which providers the name may contain."""
 _SHORTEST = 16
+_SHORTEST_DRAWN = 20
+_MOST_VOWELS = 0.3
 _VALUE = LazyPattern(r"[A-Za-z0-9+/=_.~!:-]{16,1200}")
 _NAME_BACKWARDS = LazyPattern(r"[\w.-]{2,60}[A-Za-z]")
 _LONGEST_BEFORE = 80
@@ -34,17 +36,20 @@ _WORD = LazyPattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 _SIGNS = "=:,|>"
 _QUOTES = "\"'`( \t"
+_JOINS = "-.:"
+_LAST_WORDS = ("access", "private", "secret", "token", "key")
+"""The last word of a name without a sign after it: the Heroku key 0f8b..."""
 
 
 def find_beside(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
     """Yield the key in a long word, if the name of a provider stands before it. A name may be part of the word."""
     sign = max(text.rfind("=", start, end - _SHORTEST), text.rfind(":", start, end - _SHORTEST))
     for place in (start, sign + 1) if sign >= 0 else (start,):
-        name = _name_before(text, place)
-        match = _VALUE.match(text, place) if name else None
+        names = _names_before(text, place)
+        match = _VALUE.match(text, place) if names else None
         if match is not None:
             value = match[0].rstrip(".:")
-            owner = owner_under(name, value)
+            owner = next(filter(None, [owner_under(name, value) for name in names]), "")
             if owner:
                 yield place, place + len(value), f"{owner} key"
                 return
@@ -53,10 +58,17 @@ def find_beside(text: str, start: int, end: int) -> Iterator[tuple[int, int, str
 def owner_under(name: str, value: str) -> str:
     """Return the provider that a name contains, if the value has the form of its keys, or an empty string."""
     for form in forms_under(name):
-        is_key = re.fullmatch(form.form, value) and is_mixed(value) and not is_placeholder(value)
+        is_key = re.fullmatch(form.form, value) and not is_placeholder(value)
+        is_key = is_key and (is_mixed(value) or _is_drawn(name, value))
         if is_key and measure_entropy(value) >= max(form.entropy, _LEAST_ENTROPY):
             return form.owner
     return ""
+
+
+def _is_drawn(name: str, value: str) -> bool:
+    """Return whether letters or digits alone look drawn, under a name such as `token`. Words have more vowels."""
+    is_long = len(value) >= _SHORTEST_DRAWN and value.isalnum() and name.lower().endswith(_LAST_WORDS)
+    return is_long and sum(map(value.lower().count, "aeiou")) <= _MOST_VOWELS * len(value)
 
 
 def forms_under(name: str) -> tuple[KeyForm, ...]:
@@ -84,17 +96,22 @@ def _join_keyword(form: KeyForm) -> str:
     return form.keyword.replace("_", "")
 
 
-def _name_before(text: str, place: int) -> str:
-    """Return the name before a place with a sign such as `=` between them, or an empty string."""
+def _names_before(text: str, place: int) -> list[str]:
+    """Return the possible names before a place: with a sign such as `=` between them, or words such as `Heroku key`."""
     before = text[max(0, place - _LONGEST_BEFORE) : place].rstrip(_QUOTES)
-    if not before or before[-1] not in _SIGNS:
-        return ""
+    if not before:
+        return []
+    if before[-1] not in _SIGNS:
+        if not before.rstrip(_JOINS).lower().endswith(_LAST_WORDS):
+            return []
+        words = before.rsplit(None, 3)[-3:]
+        return [" ".join(words[-number:]) for number in range(1, len(words) + 1)]
     backwards = before.rstrip(f"{_SIGNS}{_QUOTES}]")[::-1]
     match = _NAME_BACKWARDS.match(backwards)
     if match is None:
-        return ""
+        return []
     is_option = match[0][-1] == "D" and backwards[match.end() : match.end() + 1] == "-"  # -Dsonar.login=...
-    return match[0][-2 if is_option else -1 :: -1]
+    return [match[0][-2 if is_option else -1 :: -1]]
 
 
 @cache

@@ -58,6 +58,21 @@ _PLACES = (
         LazyPattern(r"\w{0,30}[ \t]{1,3}[\"']?(?P<value>[^\s\"']{4,400})"),
         LazyPattern(r"\w{0,40}[ \t]{1,3}vnetes\b"),
     ),
+    # if password == "...":
+    _Place(
+        LazyPattern(r"\w{0,30}[\"'`]?\]?\s{0,2}(?:[!=]==?|\.equals\()\s{0,2}" + _QUOTED),
+        LazyPattern(""),
+    ),
+    # <secret>{id ...}</secret>
+    _Place(
+        LazyPattern(r"[\w.-]{0,20}>\{(?:[^{}<>\n]{0,80}\s)?(?P<value>[^{}<>\s]{8,400})\}<"),
+        LazyPattern(r"[\w:.-]{0,40}<"),
+    ),
+    # buildConfigField 'String', 'API_KEY', '"..."'
+    _Place(
+        LazyPattern(r"\w{0,20}[\"']\s{0,3},\s{0,3}[\"']\\?[\"'](?P<value>[^\"'\\\n]{8,400})\\?[\"']{2}"),
+        LazyPattern(r"\w{0,40}[\"']\s{0,3},\s{0,3}[\"']gnirts[\"']"),
+    ),
 )
 _COLUMNS = LazyPattern(
     r"\(([^()]{1,400}+)\)\s{0,5}values\s{0,5}"
