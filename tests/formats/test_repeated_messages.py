@@ -9,7 +9,7 @@ import pytest
 
 from fairtrial.formats.dialects import repeated_json
 from fairtrial.formats.dialects.attributes import chat_entries
-from fairtrial.formats.dialects.genai_parts import read_entries
+from fairtrial.formats.dialects.genai import read_entries
 from fairtrial.formats.dialects.repeated_json import RepeatedJson, plain, repeated_items, repeated_members
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span_values import structured

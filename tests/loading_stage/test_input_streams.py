@@ -17,7 +17,7 @@ from fairtrial import loading
 from fairtrial.errors import FormatError
 from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import LargeFile
-from fairtrial.loading.input_streams import read_stream
+from fairtrial.loading.found_files import read_stream
 from fairtrial.records.attempt import Recording
 from span_files import call, otlp
 

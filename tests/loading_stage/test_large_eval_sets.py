@@ -13,7 +13,7 @@ from fairtrial.formats import large_text
 from fairtrial.formats.large_text import LargeText
 from fairtrial.formats.recognise import Loaded
 from fairtrial.formats.spans import large_files
-from fairtrial.loading import input_streams, read_part
+from fairtrial.loading import found_files, read_part
 
 pytestmark = pytest.mark.skipif(not large_text.can_forget, reason="this system takes back whole memory only")
 
@@ -90,4 +90,4 @@ def test_a_small_eval_set_is_read_as_a_whole(tmp_path: Path) -> None:
     """Its memory is not worth the work."""
     path = tmp_path / "small.evalset.json"
     path.write_text(TEXT)
-    assert input_streams.large_eval_set(path, lenient=False, columns={}) is None
+    assert found_files.large_eval_set(path, lenient=False, columns={}) is None

@@ -19,7 +19,7 @@ from fairtrial.errors import FormatError
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from fairtrial.formats.spans import large_files
-from fairtrial.loading.span_spool import SpanSpool
+from fairtrial.loading.joined_spans import SpanSpool
 from fairtrial.records.attempt import Recording
 from packers import PACKERS
 from span_files import call, otlp, tool

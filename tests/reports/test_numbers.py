@@ -14,7 +14,6 @@ from fairtrial.records.result import Outcome
 from fairtrial.records.score import Score
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import (
-    DASH,
     against,
     beside,
     describe_outcome,
@@ -25,7 +24,7 @@ from fairtrial.reports.numbers import (
     rate,
 )
 from fairtrial.stats.interval import LOGARITHMIC
-from fairtrial.text.display import count
+from fairtrial.text.display import DASH, count
 
 ROOT = Path(__file__).parents[2]
 unit = st.floats(0, 1)

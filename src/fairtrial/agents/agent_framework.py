@@ -24,7 +24,7 @@ from fairtrial.agents.routing import describe_object
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import data_url
 from fairtrial.errors import UsageError
-from fairtrial.formats.messages import read_arguments, read_response
+from fairtrial.formats.message_entries import read_arguments, read_response
 from fairtrial.records.trace import AgentDetails, Approval, Message, Part, Thought, ToolCall
 from fairtrial.system.importing import import_extra
 

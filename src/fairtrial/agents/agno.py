@@ -19,7 +19,7 @@ from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
 from fairtrial.errors import AgentError, UsageError
-from fairtrial.formats.messages import read_arguments
+from fairtrial.formats.message_entries import read_arguments
 from fairtrial.records.trace import AgentDetails, Approval, Message, Part, Thought, ToolCall, Usage
 from fairtrial.system.importing import import_extra
 

@@ -20,7 +20,7 @@ from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramew
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import langchain_content
 from fairtrial.errors import AgentError, UsageError
-from fairtrial.formats.messages import read_response
+from fairtrial.formats.message_entries import read_response
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, ToolCall
 from fairtrial.system.importing import import_extra
 

@@ -22,7 +22,7 @@ from fairtrial.agents.mcp_calls import make_declaration
 from fairtrial.agents.plain import as_text
 from fairtrial.agents.routing import describe_tool, route_call
 from fairtrial.errors import AgentError, UsageError
-from fairtrial.formats.messages import read_arguments
+from fairtrial.formats.message_entries import read_arguments
 from fairtrial.protocols import AddsTools, Environment, Item
 from fairtrial.records.trace import About, AgentDetails, Message, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra

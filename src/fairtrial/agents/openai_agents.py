@@ -17,7 +17,7 @@ from fairtrial.agents.observers.openai_items import EXTRA, collect_nested_usages
 from fairtrial.agents.observers.openai_observer import Routing, Watch, make_hooks
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import responses_content
-from fairtrial.formats.messages import read_arguments
+from fairtrial.formats.message_entries import read_arguments
 from fairtrial.records.trace import (
     About,
     AgentDetails,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fairtrial.formats.messages import read_response
+from fairtrial.formats.message_entries import read_response
 
 if TYPE_CHECKING:
     from fairtrial.records.record import Json

@@ -17,7 +17,7 @@ from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
 from fairtrial.errors import AgentError
-from fairtrial.formats.messages import read_arguments, read_response
+from fairtrial.formats.message_entries import read_arguments, read_response
 from fairtrial.llm.token_counts import parse_count
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra

@@ -15,7 +15,7 @@ from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
 from fairtrial.errors import AgentError
-from fairtrial.formats.messages import read_response
+from fairtrial.formats.message_entries import read_response
 from fairtrial.records.trace import AgentDetails, Message, Part, Thought, ToolCall
 from fairtrial.system.importing import import_extra
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from fairtrial.errors import UsageError, spell
-from fairtrial.loading import Match
+from fairtrial.loading.matching import Match
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Trace
 

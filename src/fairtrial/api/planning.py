@@ -29,7 +29,7 @@ from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.protocols import Agent, RefusesEnvironment
 from fairtrial.recording.holding import DIRECT, Holding
 from fairtrial.recording.isolation.isolation_checks import isolate
-from fairtrial.records.run import RunInfo
+from fairtrial.records.run import RunInfo, now
 from fairtrial.text.display import compact, shorten
 from fairtrial.version import __version__
 
@@ -227,8 +227,3 @@ def _clusters(loaded_sets: Iterable[loading.LoadedSet]) -> dict[str, dict[str, s
 def new_run_id() -> str:
     """Return an id that begins with the time in UTC."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
-
-
-def now() -> str:
-    """Return the time as ISO 8601 in UTC."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import SummaryBuilder, aggregate
 from fairtrial.analysis.failures.run_failures import FAILED, find_failure
-from fairtrial.api.planning import now
 from fairtrial.api.stored_runs import clustered
 from fairtrial.api.stores import measure_stored
 from fairtrial.errors import StoreError
 from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.run import now
 from fairtrial.text.display import count
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from rich.console import Console
 from fairtrial.analysis.clustered_summary import estimate_cases
 from fairtrial.analysis.measured_run import CASES, Measure
 from fairtrial.api.case_groups import groups_by_position
-from fairtrial.reports.numbers import DASH, interval, number, rate
+from fairtrial.reports.numbers import interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.text.display import DASH
 
 if TYPE_CHECKING:
     from fairtrial.api.stored_runs import Run

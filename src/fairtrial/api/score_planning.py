@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from fairtrial.records.result import Criterion
     from fairtrial.records.trace import Trace
 
+
 _NOTHING_EXPECTED = (
     "the recordings do not contain what was expected. Give an eval set with {eval_set}, or name criteria that need "
     "no expectation with {criteria}"
@@ -262,3 +263,29 @@ def _read_expected(source: loading.Source) -> EvalSet:
 def _make_cases(case_ids: Iterable[str]) -> EvalSet:
     """Return cases for recordings, without any expectation."""
     return EvalSet(loading.RECORDED, tuple(EvalCase(case_id) for case_id in dict.fromkeys(case_ids)))
+
+
+def load_dataset_sets(
+    eval_set: EvalSets | None, criteria: Criteria, reading: ReadOptions, judges: Judges
+) -> tuple[list[loading.LoadedSet], Notes]:
+    """Return the eval sets with their criteria. Without eval sets, the criteria belong to a set without cases."""
+    if eval_set is None:
+        if criteria is None:
+            raise UsageError(
+                f"{spell('out')} needs {spell('criteria')}, or {spell('eval_set')} "
+                "with an eval set that has a configuration beside it",
+                code="missing-option",
+            )
+        return load_sets(EvalSet(loading.RECORDED), criteria, reading, judges)
+    return load_sets(resolve_eval_set(eval_set), criteria, reading, judges)
+
+
+def one_set_of_criteria(loaded_sets: Sequence[loading.LoadedSet]) -> tuple[Criterion, ...]:
+    """Return the criteria that all eval sets share. Raises UsageError if they differ."""
+    first = loaded_sets[0].criteria
+    if any(loaded.criteria != first for loaded in loaded_sets):
+        raise UsageError(
+            f"the eval sets have different criteria, and a data set has the same for all; give {spell('criteria')}",
+            code="missing-option",
+        )
+    return first

@@ -16,7 +16,7 @@ from fairtrial.analysis.aggregation import aggregate
 from fairtrial.api.conversations import conversations
 from fairtrial.api.execution import execute
 from fairtrial.api.plan_options import ReadOptions, RunOptions
-from fairtrial.api.planning import Plan, new_run_id, now
+from fairtrial.api.planning import Plan, new_run_id
 from fairtrial.api.score_planning import plan_score
 from fairtrial.api.stored_runs import Run
 from fairtrial.api.stores import open_store
@@ -29,7 +29,7 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.attempt_rule import AttemptRule, AttemptRules
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.result import Criterion, Verdict
-from fairtrial.records.run import RunInfo
+from fairtrial.records.run import RunInfo, now
 from fairtrial.records.summary import Summary
 from fairtrial.records.trace import Invocation, Message, ToolCall, Trace
 from fairtrial.system.event_loop import blocking

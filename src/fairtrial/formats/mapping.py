@@ -12,7 +12,7 @@ from fairtrial.formats.accounting import account_beside, account_calls, with_unr
 from fairtrial.formats.chats.dialects import EXPORTED, conversation
 from fairtrial.formats.datasets.column_roles import CONVERSATION, MAPPED_PARTS, MESSAGES, USER
 from fairtrial.formats.kinds.kind import as_text, call_message, function_call, text_message
-from fairtrial.formats.messages import read_response
+from fairtrial.formats.message_entries import read_response
 from fairtrial.formats.nearest_format import described
 
 if TYPE_CHECKING:

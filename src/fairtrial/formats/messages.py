@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from fairtrial.formats.accounting import account, is_plain
-from fairtrial.formats.jsontext import decode_text
-from fairtrial.formats.message_entries import Entry, UserMessage
+from fairtrial.formats.message_entries import Entry, UserMessage, beginning, read_medium, read_object, read_response
 from fairtrial.formats.tool_failures import declares_failure, has_failed
 from fairtrial.records.trace import (
     About,
@@ -33,9 +32,7 @@ _PARTS = ("text", "refusal", "image_url", "input_audio", "file", "thinking")
 """The types of parts. `thinking` is Mistral's, which otherwise writes messages as OpenAI does."""
 _Step = TypeVar("_Step", Message, ToolCall, ToolResult)
 _ONLY_TEXT = 2
-_OPENING = ("{", "[")
 _NO_PLACE_FOR_CALLS = "no message has a key for calls, such as `tool_calls`"
-_NO_BEGINNING = "the messages begin with steps of the agent, so that the message of the user may be missing"
 
 
 def is_message(value: Any) -> bool:
@@ -133,11 +130,6 @@ def trace(
     return Trace(tuple(invocations), opening=opening)
 
 
-def beginning(instructions: list[str]) -> Message:
-    """Return the message of the user before steps that begin a conversation. Instructions alone may begin it, too."""
-    return Message("", withheld="" if any(instructions) else _NO_BEGINNING)
-
-
 def _user_message(message: dict[str, Any], text: str, at: Place, reading: Diagnostics) -> Message:
     if _is_only_text(message):
         return Message(text)
@@ -213,23 +205,6 @@ def read_media(content: Any) -> tuple[Part, ...]:
     return tuple(medium for part in content if isinstance(part, dict) and (medium := read_medium(part)) is not None)
 
 
-def read_medium(part: dict[str, Any]) -> Part | None:
-    """Return an OpenAI part of type `image_url`, `input_audio` or `file`, or None."""
-    kind = part.get("type")
-    fields = part.get(kind) if isinstance(kind, str) else None
-    if not isinstance(fields, dict):
-        return None
-    fields = {name: value for name, value in fields.items() if isinstance(value, str)}
-    if kind == "image_url":
-        return _at(fields.get("url", ""))
-    if kind == "input_audio":
-        return Part(f"audio/{fields.get('format', '')}", data=fields.get("data", ""))
-    if kind == "file":
-        medium = _at(fields.get("file_data", fields.get("file_id", "")))
-        return msgspec.structs.replace(medium, name=fields.get("filename", ""))
-    return None
-
-
 def _read_speech(audio: Any) -> tuple[str, tuple[Part, ...]]:
     """Return the transcript and the sound of a spoken reply. Its type is that of its first bytes."""
     if not isinstance(audio, dict):
@@ -240,12 +215,6 @@ def _read_speech(audio: Any) -> tuple[str, tuple[Part, ...]]:
         kind = "wav" if data.startswith("UklGR") else "mpeg" if data.startswith(("SUQz", "//")) else "unknown"
         sound = (Part(f"audio/{kind}", data=data),)
     return transcript if isinstance(transcript, str) else "", sound
-
-
-def _at(url: str) -> Part:
-    """Return the content at a URL. A `data:` URL holds its content, for example `data:image/png;base64,AA==`."""
-    head, comma, data = url.partition(";base64,")
-    return Part(head.removeprefix("data:"), data=data) if comma and head.startswith("data:") else Part(uri=url)
 
 
 def steps_in(
@@ -309,35 +278,8 @@ def _join_items(text: Any) -> str:
 
 
 def _arguments(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
-    value = _object(raw)
+    value = read_object(raw)
     if isinstance(value, dict):
         return value
     reading.warning(at, "the arguments are not a JSON object; kept as the single argument 'arguments'")
     return {"arguments": value}
-
-
-def read_arguments(raw: Any) -> dict[str, Any]:
-    """Return arguments from a JSON object or its text. Another value becomes the argument `arguments`."""
-    value = raw if type(raw) is dict else _object(raw)
-    return value if isinstance(value, dict) else {"arguments": value}
-
-
-def _object(raw: Any) -> Any:
-    if raw is None or raw == "":
-        return {}
-    if isinstance(raw, str):
-        try:
-            return decode_text(raw)
-        except ValueError:
-            return raw
-    return raw
-
-
-def read_response(text: str) -> Any:
-    """Return the answer of a tool: a decoded JSON object or array, or the text if it is not JSON."""
-    if text[:1] not in _OPENING and text.lstrip()[:1] not in _OPENING:  # most texts are no JSON
-        return text
-    try:
-        return decode_text(text)
-    except ValueError:
-        return text

@@ -10,19 +10,27 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError, OtherContentError, UsageError, spell
+from fairtrial.formats import packed
 from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.datasets.case_tables import KIND as TABLE
 from fairtrial.formats.items import strip_suffixes
+from fairtrial.formats.kinds.model_logs import BATCH, NO_ANSWER, NO_REQUEST
 from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.recognise import Loaded, read
 from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import large_file
 from fairtrial.loading.folders import with_agents
-from fairtrial.loading.found_files import FoundFile, can_read_again, check_name, find_files, name_some
-from fairtrial.loading.input_streams import large_eval_set, read_stream
-from fairtrial.loading.joined_batches import are_batches, with_joined_batches
+from fairtrial.loading.found_files import (
+    FoundFile,
+    can_read_again,
+    check_name,
+    find_files,
+    large_eval_set,
+    name_some,
+    read_stream,
+)
 from fairtrial.loading.skill_folders import read_suite
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.spooled_recordings import SpooledRecordings
@@ -283,3 +291,46 @@ def _join(first: Source, second: Source) -> Source:
         warnings=(*first.loaded.warnings, *second.loaded.warnings),
     )
     return replace(first, loaded=loaded)
+
+
+def are_batches(files: list[Loaded]) -> bool:
+    """Whether several files hold requests or answers of batches."""
+    return sum(loaded.kind == BATCH for loaded in files) > 1
+
+
+def with_joined_batches(files: list[Loaded]) -> list[Loaded]:
+    """Return files with the requests and answers of all batches joined by their ids. The first batch holds them.
+
+    If two requests or two answers have the same id, they may belong to different batches, and the files stay as they
+    are: each request then lacks its answer.
+    """
+    batches = [loaded for loaded in files if loaded.kind == BATCH and can_read_again(Path(loaded.path))]
+    if len(batches) < 2 or not _are_halves(batches):
+        return files
+    first = batches[0]
+    try:
+        whole = read(b"\n".join(_read_bytes(loaded.path) for loaded in batches), first.path)
+    except FormatError:  # documents, and not lines
+        return files
+    joined = replace(first, recordings=whole.recordings, warnings=(*first.warnings, *whole.warnings))
+    return [
+        joined if loaded is first else replace(loaded, recordings=()) if loaded in batches else loaded
+        for loaded in files
+    ]
+
+
+def _are_halves(batches: list[Loaded]) -> bool:
+    """Whether some requests have their answers in another file, and no id is that of two requests or two answers."""
+    ids: dict[str, list[str]] = {NO_ANSWER: [], NO_REQUEST: [], "": []}
+    for loaded in batches:
+        for recording in loaded.recordings:
+            cause = str(recording.failure.cause) if recording.failure is not None else ""
+            ids[cause if cause in ids else ""].append(recording.case_id)
+    requests, answers = ids[NO_ANSWER], ids[NO_REQUEST]
+    are_unique = len({*requests}) == len(requests) and len({*answers}) == len(answers)
+    return are_unique and not {*requests}.isdisjoint(answers) and {*requests, *answers}.isdisjoint(ids[""])
+
+
+def _read_bytes(path: str) -> bytes:
+    data = Path(path).read_bytes()
+    return packed.unpacked(data, path) if packed.packing_at(data) else data

@@ -32,7 +32,7 @@ def with_conversations(files: Sequence[Loaded], options: TraceOptions) -> list[L
     if not files:
         return []
     from fairtrial.formats.conversation.span_conversations import collect_recordings
-    from fairtrial.loading.span_spool import SpanSpool
+    from fairtrial.loading.joined_spans import SpanSpool
 
     first = files[0]
     # A warning may be about the spans of any file, so that it names their folder.

@@ -26,9 +26,9 @@ from fairtrial.formats.values import BLOCK, NotStreamableError
 from fairtrial.loading.case_index import AttemptCounter, CaseIndex, IndexedCase
 from fairtrial.loading.cases import check_globs, matches
 from fairtrial.loading.found_files import FoundFile, can_read_again, check_name
-from fairtrial.loading.joined_batches import are_batches
 from fairtrial.loading.sources import (
     Source,
+    are_batches,
     as_source,
     check_useful,
     join_spans,

@@ -16,12 +16,12 @@ from fairtrial.errors import ConfigError, collecting, nearest
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import configured, installed
+from fairtrial.metrics.catalog_entry import BACKEND, INTERIM, JUDGE
 from fairtrial.metrics.custom.inline_metric import InlineMetric
 from fairtrial.metrics.custom.instance_metric import InstanceMetric, takes_instance
 from fairtrial.metrics.custom.metric_functions import PeerMetric, import_metric
 from fairtrial.metrics.custom.prompt_metric import PromptMetric, PromptMetricOptions
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.metrics.shared_options import BACKEND, INTERIM, JUDGE
 from fairtrial.metrics.signature import signature
 from fairtrial.records.result import Criterion, Metric
 from fairtrial.records.score import Range

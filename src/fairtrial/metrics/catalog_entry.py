@@ -3,15 +3,46 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta
 
 from fairtrial.config.option import Option, list_options
-from fairtrial.metrics.shared_options import INTERIM, shared_options
+from fairtrial.judge.judge_options import JudgeOptions
+from fairtrial.records.record import Record
 from fairtrial.records.score import Range
 
 if TYPE_CHECKING:
     from fairtrial.records.result import Aggregation
+
+
+class SharedOptions(Record, frozen=True):
+    """Options that belong to a criterion and not to its metric."""
+
+    judge_model_options: Annotated[
+        JudgeOptions | None, Meta(description="the judge: its models, their settings and the votes")
+    ] = None
+    backend: Annotated[
+        Literal["judge", "vertex"] | None,
+        Meta(
+            description="`vertex` is Vertex AI's evaluation service (extra `vertex`). By default it is used if "
+            "GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION are set and the extra is installed"
+        ),
+    ] = None
+    include_intermediate_responses_in_final: Annotated[
+        bool, Meta(description="ADK has this option in every criterion. It is not used here")
+    ] = False
+
+
+JUDGE, BACKEND, _INTERIM = list_options(SharedOptions)
+INTERIM = replace(_INTERIM, tolerated=True)
+"""ADK may write this option into every criterion."""
+
+
+def shared_options(own: tuple[Option, ...], *, judged: bool, served: bool) -> tuple[Option, ...]:
+    """Return the options of a criterion: the shared options that apply, and those of its metric."""
+    return (*([JUDGE] if judged else []), *([BACKEND] if served else []), *own)
 
 
 def _import_metric(path: str) -> type:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from fairtrial.records.attempt_rule import AttemptRules, rules_in
 from fairtrial.records.record import Json, Record
 from fairtrial.records.result import Verdict
@@ -85,3 +87,8 @@ class RunInfo(Record, frozen=True):
     def defaults(self) -> tuple[str, ...]:
         """The names of the criteria that nobody asked for: those that count if no configuration names any."""
         return tuple(self.config.get("defaults") or ())
+
+
+def now() -> str:
+    """Return the time as ISO 8601 in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from fairtrial.reports.markdown_text import code_span
-from fairtrial.reports.numbers import DASH, interval, rate
+from fairtrial.reports.numbers import interval, rate
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import DASH, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.records.attacks.attack_report import AttackRate, AttackReport

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.reports.numbers import DASH, number, rate
-from fairtrial.text.display import visible_line
+from fairtrial.reports.numbers import number, rate
+from fairtrial.text.display import DASH, visible_line
 
 LISTED = 50
 LANGUAGES = ("en", "ko", "ja", "zh-TW", "zh-CN")

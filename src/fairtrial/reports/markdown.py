@@ -24,7 +24,7 @@ from fairtrial.reports.decisions.gate_report import gate_markdown
 from fairtrial.reports.decisions.markdown_comparison import change_text, list_flips
 from fairtrial.reports.failures.mode_lines import mode_lines
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
-from fairtrial.reports.numbers import DASH, format_estimate, interval, with_unit
+from fairtrial.reports.numbers import format_estimate, interval, with_unit
 from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.shown_criteria import informative
 from fairtrial.reports.skill_uses import skill_markdown
@@ -32,7 +32,7 @@ from fairtrial.reports.summary_table import MARKS
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.transcript import Transcript
-from fairtrial.text.display import count, shorten
+from fairtrial.text.display import DASH, count, shorten
 
 if TYPE_CHECKING:
     from fairtrial.records.attempt import Failure

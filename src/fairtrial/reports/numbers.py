@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.summary import Estimate
 from fairtrial.stats.interval import LOGARITHMIC
+from fairtrial.text.display import DASH
 
 if TYPE_CHECKING:
     from fairtrial.records.result import Outcome
 
-DASH = "–"
 _MOST_DIGITS = 7
 _UNITS = (1, 0.1, 0.01, 0.001, 0.0001, 0.00001, 0.000001, 0.0000001)
 _NEARLY = 1 + 1e-9

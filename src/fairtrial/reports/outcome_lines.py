@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fairtrial.records.result import Outcome, Verdict
-from fairtrial.reports.numbers import DASH, against, beside, number, quantity, with_unit
+from fairtrial.reports.numbers import against, beside, number, quantity, with_unit
 from fairtrial.reports.terminal_layout import Indented, marked_line
-from fairtrial.text.display import WORD, fold, shorten, visible, visible_line
+from fairtrial.text.display import DASH, WORD, fold, shorten, visible, visible_line
 from fairtrial.text.languages import say, say_count
 from fairtrial.text.lazy_pattern import LazyPattern
 from fairtrial.text.translated_lines import say_sentence

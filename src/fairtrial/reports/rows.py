@@ -11,8 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fairtrial.reports.numbers import DASH
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import DASH, visible_line
 from fairtrial.text.languages import say
 
 INTERVAL = "95 % interval"

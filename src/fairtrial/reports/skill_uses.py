@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fairtrial.reports.markdown_text import code_span
-from fairtrial.reports.numbers import DASH
 from fairtrial.reports.rows import Rows
-from fairtrial.text.display import count, visible_line
+from fairtrial.text.display import DASH, count, visible_line
 from fairtrial.text.languages import say
 
 if TYPE_CHECKING:

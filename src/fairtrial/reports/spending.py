@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from fairtrial.reports.numbers import DASH, dollars
+from fairtrial.reports.numbers import dollars
 from fairtrial.reports.rows import Rows
+from fairtrial.text.display import DASH
 from fairtrial.text.languages import say, say_count
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
 from fairtrial.reports.decisions.gate_report import gate_report
 from fairtrial.reports.decisions.pass_k_table import pass_k_rows
 from fairtrial.reports.judges.judge_states import judge_states
-from fairtrial.reports.numbers import DASH, dollars, format_estimate, interval, make_estimate, rate, with_unit
+from fairtrial.reports.numbers import dollars, format_estimate, interval, make_estimate, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.shown_criteria import informative
 from fairtrial.reports.skill_uses import skill_tables
 from fairtrial.reports.spending import spending_rows
-from fairtrial.text.display import visible, visible_line
+from fairtrial.text.display import DASH, visible, visible_line
 from fairtrial.text.languages import say, say_count, say_reason
 
 if TYPE_CHECKING:

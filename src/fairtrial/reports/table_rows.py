@@ -14,7 +14,7 @@ from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import CaseResult, JudgeStats, Outcome, Verdict
 from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult
-from fairtrial.reports.views.view import attempt_parts
+from fairtrial.reports.views.view_attempts import attempt_parts
 from fairtrial.text.display import compact
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import ConfigError, SimulatedToolError, nearest
 from fairtrial.formats.benchmarks.tau2_tasks import ASSERTIONS, DB_MATCH
-from fairtrial.formats.messages import read_response
+from fairtrial.formats.message_entries import read_response
 from fairtrial.text.display import compact, shorten
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from fairtrial.agents.endpoints.endpoint_template import EndpointTemplate, templ
 from fairtrial.agents.plain import as_text
 from fairtrial.agents.token_usage import sum_of_counts
 from fairtrial.errors import AgentError
-from fairtrial.formats.messages import read_arguments, read_response
+from fairtrial.formats.message_entries import read_arguments, read_response
 from fairtrial.formats.tool_failures import has_failed
 from fairtrial.records.trace import About, Message, Step, Thought, ToolCall, ToolResult, Usage
 from fairtrial.text.display import shorten

@@ -32,7 +32,7 @@ from fairtrial.agents.user_parts import langchain_content
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.chats.assembly import with_name
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
-from fairtrial.formats.messages import read_response
+from fairtrial.formats.message_entries import read_response
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.trace import About, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
 from fairtrial.text.display import shorten

@@ -21,7 +21,7 @@ from fairtrial.agents.endpoints.chat_replies import separate_thoughts
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.tracing.span_collection import child_variables
 from fairtrial.errors import AgentError, UsageError
-from fairtrial.formats.messages import read_arguments, read_response
+from fairtrial.formats.message_entries import read_arguments, read_response
 from fairtrial.records.trace import About, AgentDetails, Message, Step, Thought, ToolCall, ToolResult, Usage
 from fairtrial.system.child_processes import exit_code, kill_group, read_while_running
 from fairtrial.text.display import shorten

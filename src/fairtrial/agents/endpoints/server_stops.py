@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.agents.graphs.graph_stops import MiddlewareStop, requests_in
-from fairtrial.formats.messages import read_arguments
+from fairtrial.formats.message_entries import read_arguments
 from fairtrial.records.trace import Approval, ToolCall
 
 

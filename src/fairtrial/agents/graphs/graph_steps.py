@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fairtrial.agents.graphs.graph_runs import GraphWatch, ModelRun, Run, ToolRun
 from fairtrial.agents.nested_runs import inner_trace
 from fairtrial.agents.plain import plain
-from fairtrial.formats.messages import read_response
+from fairtrial.formats.message_entries import read_response
 from fairtrial.records.trace import Message, Step, Thought, ToolCall, ToolResult, Trace
 
 if TYPE_CHECKING:

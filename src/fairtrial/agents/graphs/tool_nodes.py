@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import route_call
-from fairtrial.formats.messages import read_response
+from fairtrial.formats.message_entries import read_response
 from fairtrial.records.trace import ToolCall
 from fairtrial.system.importing import import_extra
 

@@ -17,7 +17,7 @@ from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import describe_declaration, describe_in_prompt
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.errors import AgentError
-from fairtrial.formats.messages import read_arguments, read_response
+from fairtrial.formats.message_entries import read_arguments, read_response
 from fairtrial.records.trace import Message, Thought, ToolCall, Usage
 from fairtrial.system.importing import import_extra
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.plain import plain
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.formats.messages import read_arguments
+from fairtrial.formats.message_entries import read_arguments
 from fairtrial.records.trace import HANDOVER, Message, Thought, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
 

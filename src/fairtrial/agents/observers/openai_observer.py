@@ -12,7 +12,7 @@ from fairtrial.agents.observers.openai_items import EXTRA, declaration, find_mod
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import describe_object, route_call
 from fairtrial.agents.stopwatch import Stopwatch
-from fairtrial.formats.messages import read_arguments
+from fairtrial.formats.message_entries import read_arguments
 from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
 

@@ -22,7 +22,7 @@ from fairtrial.api.attacks.attack_candidates import (
 )
 from fairtrial.api.attacks.attack_choice import AttackChoice, check_attacks
 from fairtrial.api.mutation.mutation_sources import judged_criteria
-from fairtrial.api.planning import Plan, new_run_id, now
+from fairtrial.api.planning import Plan, new_run_id
 from fairtrial.api.run_parts.attack_rates import UTILITY, utility
 from fairtrial.errors import UsageError, spell
 from fairtrial.metrics.attacks.attack_goals import AttackReported, AttackSuccess
@@ -32,6 +32,7 @@ from fairtrial.records.attack import ATTACKED, HARMLESS, REPORTED, SUCCESS, Atta
 from fairtrial.records.case import EvalCase
 from fairtrial.records.keys import digest_bytes
 from fairtrial.records.result import Criterion, Verdict
+from fairtrial.records.run import now
 from fairtrial.records.score import Range
 from fairtrial.simulate.attacks.attack_table import SHADOW
 from fairtrial.simulate.attacks.attacked_environment import AttackedEnvironments

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.analysis.aggregation import SummaryBuilder
 from fairtrial.api.arguments import check_match
-from fairtrial.api.datasets.dataset_planning import load_dataset_sets, one_set_of_criteria
 from fairtrial.api.datasets.shard_scoring import NO_RUN, ShardScorer, choose_cases
 from fairtrial.api.datasets.shared_models import asks_models
 from fairtrial.api.plan_options import READ, ReadOptions
@@ -27,7 +26,7 @@ from fairtrial.api.result_folders.dataset_tables import (
     make_terms,
     score_values,
 )
-from fairtrial.api.score_planning import check_picklable
+from fairtrial.api.score_planning import check_picklable, load_dataset_sets, one_set_of_criteria
 from fairtrial.batch.parts import arrow_array, arrow_schema
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.reading import Diagnostics

@@ -15,8 +15,6 @@ from fairtrial.api.datasets.dataset_scoring import LOG, DatasetPlan
 from fairtrial.api.datasets.object_log import BEGUN, check_own
 from fairtrial.api.datasets.shard_scoring import ShardScorer
 from fairtrial.api.datasets.shared_models import BATCHES
-from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
-from fairtrial.api.eval_sets.set_loading import Criteria, Notes, load_sets
 from fairtrial.api.labels.run_labels import label_info
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.plan_options import READ, ReadOptions
@@ -24,7 +22,7 @@ from fairtrial.api.planning import run_info
 from fairtrial.api.result_folders.dataset_sources import MANIFEST
 from fairtrial.api.result_folders.dataset_tables import folder_tables
 from fairtrial.api.run_batches import check_canaries
-from fairtrial.api.score_planning import check_picklable
+from fairtrial.api.score_planning import check_picklable, load_dataset_sets, one_set_of_criteria
 from fairtrial.batch.executors import Executor, InProcess
 from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
@@ -32,13 +30,14 @@ from fairtrial.loading.data_files import find_data_files
 from fairtrial.loading.joined_spans import INPUTS, join_into_objects, join_span_files, renumber
 from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.loading.shards import cut_into_shards, group_small_files
-from fairtrial.records.case import EvalSet
 from fairtrial.system.importing import import_extra
 from fairtrial.system.paths import is_object_folder
 from fairtrial.text.display import count, visible_line
 
 if TYPE_CHECKING:
-    from fairtrial.records.result import Criterion
+    from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
+    from fairtrial.api.eval_sets.set_loading import Criteria
+
 
 _MOST_IDS = 5
 
@@ -143,21 +142,6 @@ def _late_note(late: Sequence[str]) -> Iterator[str]:
         yield f"late spans: {count(len(late), 'conversation')} changed and will be scored again, for example {examples}"
 
 
-def load_dataset_sets(
-    eval_set: EvalSets | None, criteria: Criteria, reading: ReadOptions, judges: Judges
-) -> tuple[list[loading.LoadedSet], Notes]:
-    """Return the eval sets with their criteria. Without eval sets, the criteria belong to a set without cases."""
-    if eval_set is None:
-        if criteria is None:
-            raise UsageError(
-                f"{spell('out')} needs {spell('criteria')}, or {spell('eval_set')} "
-                "with an eval set that has a configuration beside it",
-                code="missing-option",
-            )
-        return load_sets(EvalSet(loading.RECORDED), criteria, reading, judges)
-    return load_sets(resolve_eval_set(eval_set), criteria, reading, judges)
-
-
 def _check_batches(folder: Path, judges: Judges, objects: ObjectFolder | None) -> None:
     check_canaries(judges.models, judges.canaries)
     if judges.models.batch is not None and objects is not None:
@@ -171,14 +155,3 @@ def _check_batches(folder: Path, judges: Judges, objects: ObjectFolder | None) -
             f"{folder}: its questions are in batches at a provider; go on with {spell('batch_api')} {spell('resume')}",
             code="cannot-resume",
         )
-
-
-def one_set_of_criteria(loaded_sets: Sequence[loading.LoadedSet]) -> tuple[Criterion, ...]:
-    """Return the criteria that all eval sets share. Raises UsageError if they differ."""
-    first = loaded_sets[0].criteria
-    if any(loaded.criteria != first for loaded in loaded_sets):
-        raise UsageError(
-            f"the eval sets have different criteria, and a data set has the same for all; give {spell('criteria')}",
-            code="missing-option",
-        )
-    return first

@@ -14,13 +14,13 @@ import msgspec
 
 from fairtrial.analysis.aggregation import scaled_to_population
 from fairtrial.api.call_journal import CallJournal
-from fairtrial.api.datasets.dataset_strata import draw_sample
+from fairtrial.api.datasets.dataset_strata import Sample, draw_sample
 from fairtrial.api.datasets.dataset_summary import summarize
 from fairtrial.api.datasets.judge_estimates import estimate_judges
 from fairtrial.api.datasets.object_log import ObjectLog
 from fairtrial.api.datasets.shard_asking import ShardAsker
 from fairtrial.api.datasets.shard_report import ShardReport, ShareLimits
-from fairtrial.api.datasets.shard_scoring import FailedAttempt, Sample, ShardScorer, failures_path
+from fairtrial.api.datasets.shard_scoring import FailedAttempt, ShardScorer, failures_path
 from fairtrial.api.datasets.shared_models import (
     BATCHES,
     KEPT_CALLS,
@@ -30,7 +30,6 @@ from fairtrial.api.datasets.shared_models import (
     shared_models,
 )
 from fairtrial.api.datasets.stored_failures import store_failures
-from fairtrial.api.planning import now
 from fairtrial.api.result_folders.dataset_cases import answered_positions
 from fairtrial.api.result_folders.dataset_sources import FILES, MANIFEST
 from fairtrial.api.result_folders.dataset_tables import SCHEMA_VERSION, folder_tables
@@ -39,7 +38,7 @@ from fairtrial.batch.shard_log import ShardLog
 from fairtrial.errors import UsageError, spell
 from fairtrial.llm.model import ignore
 from fairtrial.records.decoding import json_decoder
-from fairtrial.records.run import RunInfo
+from fairtrial.records.run import RunInfo, now
 
 if TYPE_CHECKING:
     from fairtrial.api.datasets.dataset_options import DatasetOptions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,13 +10,35 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fairtrial.api.datasets.shard_scoring import Sample, compute_share
 from fairtrial.errors import UsageError, spell
 from fairtrial.loading.shard_reading import FILE, read_shard
 from fairtrial.records.attempt import Recording
+from fairtrial.records.record import Record
 
 if TYPE_CHECKING:
     from fairtrial.loading.shards import Shard
+
+
+class Sample(Record, frozen=True):
+    """The conversations for which `compute_share` is below their stratum's bound: with the same seed, the same ones.
+
+    `stratify` is the field whose value is the stratum. If it is empty, there is one stratum, whose name is empty.
+    """
+
+    bounds: dict[str, float]
+    seed: int = 0
+    stratify: str = ""
+
+    def holds(self, case_id: str, stratum: str) -> bool:
+        """Whether a conversation belongs to the sample."""
+        return compute_share(case_id, self.seed) < self.bounds.get(stratum, 0.0)
+
+
+def compute_share(case_id: str, seed: int) -> float:
+    """Return a number from 0 to 1 that a conversation's id and a seed determine."""
+    hashed = hashlib.blake2b(f"{seed}:{case_id}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(hashed, "big") / 2**64
+
 
 MOST_STRATA = 1000
 _LEAST = 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import hashlib
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
@@ -50,6 +49,7 @@ from fairtrial.system.event_loop import blocking
 if TYPE_CHECKING:
     from io import BufferedWriter
 
+    from fairtrial.api.datasets.dataset_strata import Sample
     from fairtrial.loading.object_folders import ObjectFolder
     from fairtrial.records.ballot import Ballot
 
@@ -69,27 +69,6 @@ class FailedAttempt(Record, frozen=True):
     expected: ExpectedCase
     recording: Recording
     result: CaseResult
-
-
-class Sample(Record, frozen=True):
-    """The conversations for which `compute_share` is below their stratum's bound: with the same seed, the same ones.
-
-    `stratify` is the field whose value is the stratum. If it is empty, there is one stratum, whose name is empty.
-    """
-
-    bounds: dict[str, float]
-    seed: int = 0
-    stratify: str = ""
-
-    def holds(self, case_id: str, stratum: str) -> bool:
-        """Whether a conversation belongs to the sample."""
-        return compute_share(case_id, self.seed) < self.bounds.get(stratum, 0.0)
-
-
-def compute_share(case_id: str, seed: int) -> float:
-    """Return a number from 0 to 1 that a conversation's id and a seed determine."""
-    hashed = hashlib.blake2b(f"{seed}:{case_id}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(hashed, "big") / 2**64
 
 
 def failures_path(folder: Path, number: int) -> Path:

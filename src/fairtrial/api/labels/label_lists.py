@@ -14,12 +14,12 @@ from fairtrial.formats.labels import UNSURE
 from fairtrial.records.record import Record
 from fairtrial.records.score import PartKind, part_text
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, format_estimate, interval, make_estimate, number
+from fairtrial.reports.numbers import format_estimate, interval, make_estimate, number
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.stats import agreement as stats
 from fairtrial.stats.clustered import mean_of_rates
 from fairtrial.stats.judge_agreement import estimate_agreement
-from fairtrial.text.display import shorten, visible_line
+from fairtrial.text.display import DASH, shorten, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.api.stored_runs import Run

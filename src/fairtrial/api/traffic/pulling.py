@@ -20,7 +20,7 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.span_redaction import SpanRedactor
 from fairtrial.formats.spans.readers import find_reader
 from fairtrial.formats.spans.span import LogRecord, Span, SpanItem
-from fairtrial.loading.span_spool import SpanSpool
+from fairtrial.loading.joined_spans import SpanSpool
 from fairtrial.platforms.platform import Page, PullQuery
 from fairtrial.platforms.services import Wait, trace_source
 from fairtrial.records.decoding import json_decoder

@@ -33,8 +33,8 @@ from fairtrial.errors import UsageError
 from fairtrial.records.summary import Summary
 from fairtrial.reports.html import clean
 from fairtrial.reports.views import view_shapes as shapes
-from fairtrial.reports.views.view import ComparedRow, attempt_parts, compared_row, comparison_view, run_row, run_view
-from fairtrial.reports.views.view_attempts import AgentIndex, attempt_view
+from fairtrial.reports.views.view import ComparedRow, compared_row, comparison_view, run_row, run_view
+from fairtrial.reports.views.view_attempts import AgentIndex, attempt_parts, attempt_view
 from fairtrial.reports.views.view_modes import decisive_view
 from fairtrial.reports.views.view_rows import RowBuilder
 from fairtrial.system.unreadable_rows import EXPLANATION

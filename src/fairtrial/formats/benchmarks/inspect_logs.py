@@ -25,8 +25,7 @@ from fairtrial.formats.chats.assembly import (
 )
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.jsontext import decode
-from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
-from fairtrial.formats.messages import read_arguments, read_response
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage, read_arguments, read_response
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.packed import check_size
 from fairtrial.formats.timestamps import read_seconds

@@ -15,8 +15,7 @@ from fairtrial.formats.chats.assembly import (
     object_at,
     text_at,
 )
-from fairtrial.formats.message_entries import Entry, UserMessage
-from fairtrial.formats.messages import read_arguments, read_response
+from fairtrial.formats.message_entries import Entry, UserMessage, read_arguments, read_response
 from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.formats.tool_failures import has_failed
 from fairtrial.formats.value_shapes import holds_messages

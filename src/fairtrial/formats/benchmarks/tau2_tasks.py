@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.chats.assembly import object_at, text_at
-from fairtrial.formats.messages import read_arguments
+from fairtrial.formats.message_entries import read_arguments
 from fairtrial.records.case import EvalCase, EvalSet, Persona, Scenario
 from fairtrial.records.rubric import Rubric, make_statement_rubric
 from fairtrial.records.trace import ToolCall

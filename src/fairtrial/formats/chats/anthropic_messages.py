@@ -16,7 +16,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
 )
 from fairtrial.formats.chats.declared_shapes import ARGUMENTS, FLAG, NAME, TEXT, Shape, Shapes, text_or
-from fairtrial.formats.messages import read_arguments, read_response
+from fairtrial.formats.message_entries import read_arguments, read_response
 from fairtrial.formats.tool_failures import declares_failure
 from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult
 

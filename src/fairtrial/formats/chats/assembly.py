@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from fairtrial.formats.accounting import IsKnown, Read, read_and_account
-from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
-from fairtrial.formats.messages import beginning, read_response
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage, beginning, read_response
 from fairtrial.formats.number_range import is_in_range
 from fairtrial.formats.tool_failures import has_failed
 from fairtrial.records.trace import (

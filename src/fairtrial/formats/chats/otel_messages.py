@@ -20,8 +20,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
 )
 from fairtrial.formats.chats.declared_shapes import ANYTHING, NAME, TEXT, Shape, Shapes, list_leaf
-from fairtrial.formats.message_entries import Entry, UserMessage
-from fairtrial.formats.messages import read_arguments
+from fairtrial.formats.message_entries import Entry, UserMessage, read_arguments
 from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.trace import Message, Part, Step, ToolCall
 

@@ -18,8 +18,7 @@ from fairtrial.formats.chats.assembly import (
     user_message,
 )
 from fairtrial.formats.chats.declared_shapes import ANYTHING, ARGUMENTS, TEXT, Leaf, Shape, Shapes, list_leaf
-from fairtrial.formats.message_entries import Entry, Instruction
-from fairtrial.formats.messages import read_arguments, read_response
+from fairtrial.formats.message_entries import Entry, Instruction, read_arguments, read_response
 from fairtrial.records.trace import Message, Part, Step, ToolCall, Usage
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from fairtrial.formats.chats.assembly import (
     user_message,
 )
 from fairtrial.formats.chats.declared_shapes import ARGUMENTS, NAME, TEXT, Shape, Shapes, list_leaf, text_or
-from fairtrial.formats.message_entries import Entry, Instruction
-from fairtrial.formats.messages import read_arguments, read_response
+from fairtrial.formats.message_entries import Entry, Instruction, read_arguments, read_response
 from fairtrial.records.trace import Message, Part, Step, ToolCall
 
 if TYPE_CHECKING:

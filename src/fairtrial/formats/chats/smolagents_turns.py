@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.formats.message_entries import Entry, UserMessage
-from fairtrial.formats.messages import read_response
+from fairtrial.formats.message_entries import Entry, UserMessage, read_response
 from fairtrial.records.trace import Message, Step, Thought, ToolCall, ToolResult
 
 if TYPE_CHECKING:

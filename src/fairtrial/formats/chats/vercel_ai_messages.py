@@ -28,7 +28,7 @@ from fairtrial.formats.chats.declared_shapes import (
     inside,
     text_or,
 )
-from fairtrial.formats.messages import read_arguments, read_response
+from fairtrial.formats.message_entries import read_arguments, read_response
 from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from fairtrial.formats.chats.assembly import (
 )
 from fairtrial.formats.chats.responses_items import RESPONSES
 from fairtrial.formats.coding_agents.told_twice import find_lost_call, find_lost_text
-from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
-from fairtrial.formats.messages import read_arguments, read_response
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage, read_arguments, read_response
 from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace, Usage, incomplete_trace

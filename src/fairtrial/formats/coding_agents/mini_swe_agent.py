@@ -15,8 +15,8 @@ from fairtrial.formats.chats.assembly import (
     text_at,
     thoughts,
 )
-from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
-from fairtrial.formats.messages import extract_text, read_arguments
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage, read_arguments
+from fairtrial.formats.messages import extract_text
 from fairtrial.formats.tool_failures import is_failure
 from fairtrial.records.attempt import EndedBy, Recording
 from fairtrial.records.trace import Message, ToolCall, ToolResult

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.formats.chats.assembly import number_at, object_at, response, result, text_at, thoughts
 from fairtrial.formats.coding_agents.stream import Stream, StreamEnd, stream_recording
-from fairtrial.formats.messages import read_arguments
+from fairtrial.formats.message_entries import read_arguments
 from fairtrial.records.trace import Message, ToolCall, Usage
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
 )
 from fairtrial.formats.chats.message_keys import note_held_contents
-from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
-from fairtrial.formats.messages import read_arguments
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage, read_arguments
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.tool_failures import is_failure
 from fairtrial.records.attempt import EndedBy, Recording

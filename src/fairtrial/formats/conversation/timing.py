@@ -8,15 +8,16 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from fairtrial.formats.conversation.first_tokens import seconds_to_first_token
-from fairtrial.formats.conversation.nodes import ORDER, Node
 from fairtrial.records.trace import Durations, Message
 
 if TYPE_CHECKING:
     from fairtrial.formats.conversation.draft import Draft
+    from fairtrial.formats.conversation.nodes import Node
     from fairtrial.formats.spans.span import Span
 
 NANOSECONDS = 1e9
 _START = attrgetter("start")
+_ORDER = attrgetter("order")
 
 
 def spans_of_drafts(drafts: Sequence[Draft]) -> list[list[Node]]:
@@ -56,7 +57,7 @@ def _find_first_token(nodes: Iterable[Node], start: int) -> float | None:
 
     An answer without a text, for example a call, shows nothing to the user.
     """
-    for node in sorted(nodes, key=ORDER):
+    for node in sorted(nodes, key=_ORDER):
         output = node.facts.output
         if node.facts.kind == "model" and (output is None or any(isinstance(step, Message) for step in output)):
             seconds = seconds_to_first_token(node.span)

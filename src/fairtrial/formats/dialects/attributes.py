@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from fairtrial.errors import FormatError
 from fairtrial.formats.chats import dialects as chats
 from fairtrial.formats.chats.assembly import response
-from fairtrial.formats.chats.dialect_trial import choose_dialect
+from fairtrial.formats.chats.dialects import choose_dialect
 from fairtrial.formats.chats.message_keys import note_held_contents
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.dialects.hidden_contents import MARKS
 from fairtrial.formats.dialects.repeated_json import RepeatedJson, plain
-from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
-from fairtrial.formats.messages import read_arguments
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage, read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span_values import structured, whole_number
 from fairtrial.formats.tool_failures import declares_failure

@@ -14,8 +14,7 @@ from fairtrial.formats.chats.assembly import (
 )
 from fairtrial.formats.chats.message_keys import note_held_contents
 from fairtrial.formats.dialects.attributes import build_tree, note_unread
-from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
-from fairtrial.formats.messages import read_arguments
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage, read_arguments
 from fairtrial.records.trace import Message, Part, Step, ToolCall
 
 if TYPE_CHECKING:

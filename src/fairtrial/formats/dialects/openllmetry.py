@@ -17,7 +17,8 @@ from fairtrial.formats.dialects.attributes import (
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.observations import tool_facts
 from fairtrial.formats.dialects.usages import usage_of_span
-from fairtrial.formats.messages import calls_in, read_arguments
+from fairtrial.formats.message_entries import read_arguments
+from fairtrial.formats.messages import calls_in
 from fairtrial.formats.spans.span_values import structured
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from fairtrial.formats.dialects.attributes import (
     unwrap_declarations,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts
-from fairtrial.formats.messages import read_arguments
+from fairtrial.formats.message_entries import read_arguments
 from fairtrial.records.trace import Message, Step, ToolCall, Usage
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.reports.numbers import DASH, rate
+from fairtrial.reports.numbers import rate
 from fairtrial.reports.rows import Rows
-from fairtrial.text.display import count, shorten_commit, visible_line
+from fairtrial.text.display import DASH, count, shorten_commit, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.records.run_history import BisectedCommit, Bisection

@@ -14,9 +14,9 @@ from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import cases_in_clusters, other_cases
 from fairtrial.reports.judges.judge_states import bias
 from fairtrial.reports.markdown_text import code_span
-from fairtrial.reports.numbers import DASH, against, interval, rate
+from fairtrial.reports.numbers import against, interval, rate
 from fairtrial.reports.terminal_text import signature_line
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import DASH, visible_line
 from fairtrial.text.languages import ENGLISH, say, say_count, speaking
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import points
-from fairtrial.reports.numbers import DASH, dollars, interval, number, rate
+from fairtrial.reports.numbers import dollars, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import count, shorten, shorten_commit, visible_line
+from fairtrial.text.display import DASH, count, shorten, shorten_commit, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.records.run_history import CaseFailure, CaseHistory, HistoryRow, HistoryStep, RunHistory

@@ -17,7 +17,7 @@ from fairtrial.reports.decisions.comparison_table import (
     verdict_text,
 )
 from fairtrial.reports.markdown_text import code_span
-from fairtrial.reports.numbers import DASH
+from fairtrial.text.display import DASH
 from fairtrial.text.languages import ENGLISH, speaking
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, format_estimate, interval
+from fairtrial.reports.numbers import format_estimate, interval
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.text.display import DASH
 from fairtrial.text.languages import say
 
 if TYPE_CHECKING:

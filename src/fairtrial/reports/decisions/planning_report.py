@@ -9,10 +9,10 @@ from rich.text import Text
 
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import points
-from fairtrial.reports.numbers import DASH, interval, number, rate
+from fairtrial.reports.numbers import interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.terminal_text import signature_line
-from fairtrial.text.display import count, visible_line
+from fairtrial.text.display import DASH, count, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.records.flaky_case import Flakiness

@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, interval, number
+from fairtrial.reports.numbers import interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import count, visible_line
+from fairtrial.text.display import DASH, count, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.records.run_history import WatchedMeasure, WatchedTraffic

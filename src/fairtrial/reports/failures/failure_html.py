@@ -7,9 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from fairtrial.reports.failures.failure_table import decisive_line, head_line, shared_lines, summary_lines
-from fairtrial.reports.numbers import DASH, interval, rate
+from fairtrial.reports.numbers import interval, rate
 from fairtrial.reports.page_shell import scriptless_page
-from fairtrial.text.display import count, visible_line
+from fairtrial.text.display import DASH, count, visible_line
 from fairtrial.text.languages import chosen_language, say
 from fairtrial.text.redaction.redact import without_secrets
 from fairtrial.text.translated_lines import say_sentence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from fairtrial.reports.failures.failure_table import head_line, largest_modes, summary_lines
 from fairtrial.reports.markdown_text import code_span
-from fairtrial.reports.numbers import DASH, interval, rate
-from fairtrial.text.display import count
+from fairtrial.reports.numbers import interval, rate
+from fairtrial.text.display import DASH, count
 
 if TYPE_CHECKING:
     from fairtrial.records.failure_mode import FailureMode, Failures, ModeChanges

@@ -10,10 +10,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, interval, number, rate
+from fairtrial.reports.numbers import interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.terminal_text import signature_line
-from fairtrial.text.display import count, shorten, visible_line
+from fairtrial.text.display import DASH, count, shorten, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.records.failure_mode import (

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.reports.numbers import DASH
 from fairtrial.reports.rows import Rows
-from fairtrial.text.display import count, shorten_commit, visible_line
+from fairtrial.text.display import DASH, count, shorten_commit, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.records.mode_history import ModeHistory, ModeLine

@@ -12,10 +12,10 @@ from rich.text import Text
 from fairtrial.records.judging.calibration import Agreement, AgreementTable, Calibration
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.judges.judge_states import corrected_rows, describe, sentences
-from fairtrial.reports.numbers import DASH, format_estimate, interval, number
+from fairtrial.reports.numbers import format_estimate, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.stats.interval import LEVEL
-from fairtrial.text.display import count
+from fairtrial.text.display import DASH, count
 from fairtrial.version import __version__
 
 _SHARES = ("accuracy", "sensitivity", "specificity")

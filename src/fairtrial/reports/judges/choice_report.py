@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.reports.numbers import DASH, dollars, format_estimate, interval, number
+from fairtrial.reports.numbers import dollars, format_estimate, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import count, visible_line
+from fairtrial.text.display import DASH, count, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.records.judging.judge_choice import JudgeChoice, JudgeOnLabels

@@ -15,10 +15,10 @@ from fairtrial.records.judging.report_card import GoldCheck, PanelCheck, Probe, 
 from fairtrial.records.refusal import Refusal
 from fairtrial.reports.judges.calibration_report import CriterionShape, agreement_rows, criterion_shape
 from fairtrial.reports.judges.judge_states import sentences
-from fairtrial.reports.numbers import DASH, interval, number, rate
+from fairtrial.reports.numbers import interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.stats.interval import LEVEL
-from fairtrial.text.display import shorten, visible_line
+from fairtrial.text.display import DASH, shorten, visible_line
 from fairtrial.version import __version__
 
 if TYPE_CHECKING:

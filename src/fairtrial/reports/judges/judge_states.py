@@ -12,10 +12,10 @@ from rich.text import Text
 from fairtrial.records.judging.calibration import FEWEST_LABELS, FEWEST_OF_EACH, Calibration, LabelledDecisions
 from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, format_estimate, interval, number
+from fairtrial.reports.numbers import format_estimate, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.stats.correction import NO_CLUSTERS
-from fairtrial.text.display import count, visible_line
+from fairtrial.text.display import DASH, count, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.records.run_comparison import IntervalEstimate

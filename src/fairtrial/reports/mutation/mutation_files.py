@@ -25,8 +25,7 @@ from fairtrial.reports.mutation.mutation_table import (
     score_text,
     summary_line,
 )
-from fairtrial.reports.numbers import DASH
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import DASH, visible_line
 from fairtrial.text.redaction.redact import without_secrets
 
 if TYPE_CHECKING:

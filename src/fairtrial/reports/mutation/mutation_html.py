@@ -21,9 +21,8 @@ from fairtrial.reports.mutation.mutation_table import (
     role_lines,
     score_text,
 )
-from fairtrial.reports.numbers import DASH
 from fairtrial.reports.page_shell import scriptless_page
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import DASH, visible_line
 from fairtrial.text.languages import chosen_language, say
 from fairtrial.text.redaction.redact import without_secrets
 from fairtrial.text.translated_lines import say_sentence

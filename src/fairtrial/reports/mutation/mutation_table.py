@@ -19,9 +19,9 @@ from fairtrial.records.mutation import (
     OperatorRate,
 )
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, against, beside, format_estimate, interval
+from fairtrial.reports.numbers import against, beside, format_estimate, interval
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import count, shorten, visible_line
+from fairtrial.text.display import DASH, count, shorten, visible_line
 from fairtrial.text.translated_lines import say_sentence
 
 LISTED = 5

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fairtrial.records.value_row import Duplicate, Nearest, RedactionRow, ValueRow
-from fairtrial.reports.numbers import DASH
-from fairtrial.text.display import count, shorten, visible_line
+from fairtrial.text.display import DASH, count, shorten, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console

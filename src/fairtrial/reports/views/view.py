@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isclose
@@ -17,17 +16,14 @@ from fairtrial.reports.judges.judge_states import describe
 from fairtrial.reports.numbers import find_unit
 from fairtrial.reports.shown_criteria import has_data
 from fairtrial.reports.views import view_shapes as shapes
-from fairtrial.reports.views.view_attempts import AgentIndex, AttemptParts, attempt_view
+from fairtrial.reports.views.view_attempts import AgentIndex, AttemptParts, attempt_parts, attempt_view
 from fairtrial.reports.views.view_modes import decisive_view, failed_places, run_modes
 from fairtrial.reports.views.view_rows import RowBuilder
 
 if TYPE_CHECKING:
     from fairtrial.records.attacks.attack_report import AttackReport
-    from fairtrial.records.expectation import ExpectedCase
     from fairtrial.records.failure_mode import FailedAttempt
     from fairtrial.records.judging.calibration import Calibration
-    from fairtrial.records.keys import CaseKey
-    from fairtrial.records.label import Label
     from fairtrial.records.record import Json
     from fairtrial.records.run import RunInfo
     from fairtrial.records.run_comparison import Comparison
@@ -93,33 +89,6 @@ class RunReader:
             groups=list(self.builder.groups),
             failures=run_modes(self.run, self.base),
             attacks=self.run.attacks,
-        )
-
-
-def attempt_parts(run: ReportedRun) -> Iterator[AttemptParts]:
-    """Yield everything that is stored about each attempt, in file order.
-
-    Results, cases and recordings are read side by side, so that memory does not grow with the run.
-    """
-    labels: defaultdict[tuple[CaseKey, int], list[Label]] = defaultdict(list)
-    for label in run.labels:
-        labels[label.case, label.attempt].append(label)
-    expected, recordings = iter(run.expected), iter(run.recordings)
-    case: ExpectedCase | None = next(expected, None)
-    recorded = next(recordings, None)
-    for place, result in enumerate(run.cases):
-        while case is not None and case.position < result.position:
-            case = next(expected, None)
-        here = (result.position, result.attempt)
-        while recorded is not None and (recorded[0], recorded[1].attempt) < here:
-            recorded = next(recordings, None)
-        is_recorded = recorded is not None and (recorded[0], recorded[1].attempt) == here
-        yield AttemptParts(
-            place,
-            result,
-            case.case if case is not None and case.position == result.position else None,
-            recorded[1] if recorded is not None and is_recorded else None,
-            labels.get((result.key, result.attempt), ()),
         )
 
 

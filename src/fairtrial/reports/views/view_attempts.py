@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isinf
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
     from fairtrial.records.attempt import Recording
     from fairtrial.records.ballot import Ballot, Vote
     from fairtrial.records.case import EvalCase
+    from fairtrial.records.expectation import ExpectedCase
+    from fairtrial.records.keys import CaseKey
     from fairtrial.records.label import Label
     from fairtrial.records.reply import Reply
     from fairtrial.records.result import CaseResult, Outcome
     from fairtrial.records.rubric import Rubric
+    from fairtrial.reports.report_table import ReportedRun
 
 
 @dataclass
@@ -208,3 +212,30 @@ def step_view(step: Step) -> shapes.StepView:
             return shapes.StepView("thought", text=step.text, model=step.model, **common)  # type: ignore[arg-type]
         case Message():
             return shapes.StepView("message", text=step.text, model=step.model, parts=list(step.parts), **common)  # type: ignore[arg-type]
+
+
+def attempt_parts(run: ReportedRun) -> Iterator[AttemptParts]:
+    """Yield everything that is stored about each attempt, in file order.
+
+    Results, cases and recordings are read side by side, so that memory does not grow with the run.
+    """
+    labels: defaultdict[tuple[CaseKey, int], list[Label]] = defaultdict(list)
+    for label in run.labels:
+        labels[label.case, label.attempt].append(label)
+    expected, recordings = iter(run.expected), iter(run.recordings)
+    case: ExpectedCase | None = next(expected, None)
+    recorded = next(recordings, None)
+    for place, result in enumerate(run.cases):
+        while case is not None and case.position < result.position:
+            case = next(expected, None)
+        here = (result.position, result.attempt)
+        while recorded is not None and (recorded[0], recorded[1].attempt) < here:
+            recorded = next(recordings, None)
+        is_recorded = recorded is not None and (recorded[0], recorded[1].attempt) == here
+        yield AttemptParts(
+            place,
+            result,
+            case.case if case is not None and case.position == result.position else None,
+            recorded[1] if recorded is not None and is_recorded else None,
+            labels.get((result.key, result.attempt), ()),
+        )
