@@ -262,3 +262,13 @@ def test_a_tool_that_runs_elsewhere_is_no_fault_of_the_agent() -> None:
     assert failure.cause == (
         "shop: look_up runs elsewhere, and nobody gives its result here; a simulated environment can answer it"
     )
+
+
+def test_a_step_that_cannot_be_recorded_is_no_fault_of_the_agent() -> None:
+    """Agno skips a step that fails, so that the workflow itself completes."""
+    agent = make_agent(cancel)
+    agent.stream = True
+    failure = recorded(make_flow(Step(name="step", agent=agent, max_retries=0)), "Cancel it.").failure
+    assert failure is not None
+    assert failure.side == "infrastructure"
+    assert failure.cause == "'shop' streams, and a step of a workflow cannot be recorded so"

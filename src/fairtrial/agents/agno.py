@@ -19,7 +19,7 @@ from fairtrial.agents.plain import as_response, as_text, is_reply, plain
 from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
-from fairtrial.errors import AgentError, UnfitCaseError, UsageError
+from fairtrial.errors import AgentError, UnfitCaseError
 from fairtrial.formats.messages import read_arguments
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
@@ -134,10 +134,9 @@ class AgnoWorkflowSession(PausingSession):
 
     async def _continue_run(self, pause: AgnoPause) -> Any:  # noqa: ARG002  (the run holds what it waited for)
         if self._workflow.db is None:
-            raise UsageError(
+            raise self._observer.refuse(
                 f"{self._name}: the workflow waits for a decision, and Agno goes on only with workflows that have a "
-                "database, for example Workflow(db=InMemoryDb())",
-                code="unusable-agent",
+                "database, for example Workflow(db=InMemoryDb())"
             )
         with on_stage("agno", self._observer):
             self._latest = await self._workflow.acontinue_run(self._latest, stream=False)
@@ -228,10 +227,8 @@ def _run_in_tool(original: Any, tool: ToolAtWork | None, agent: Any, *args: Any,
         if getattr(agent, _OBSERVED, False):
             return original(agent, *args, **options)
         if options.get("stream") or (options.get("stream") is None and agent.stream):
-            raise UsageError(
-                f"{AgnoAgent.read_name(agent)!r} streams, and a step of a workflow cannot be recorded so",
-                code="unusable-agent",
-            )
+            name = AgnoAgent.read_name(agent)
+            raise current_stage("agno").refuse(f"{name!r} streams, and a step of a workflow cannot be recorded so")
         return original(_observe_agent(agent, current_stage("agno")), *args, **options)
     if options.get("stream") or (options.get("stream") is None and agent.stream):
         tool.give_up(AgnoAgent.read_name(agent))

@@ -201,10 +201,12 @@ class ObservedSession(FrameworkSession):
             untold = self._observer.usage_count - len(self._requests)
             try:
                 items = list(await run())
+                if self._observer.refusal is not None:
+                    raise self._observer.refusal
                 untold += len(self._requests) - self._observer.usage_count
                 return [*[Usage()] * (untold - sum(isinstance(item, Usage) for item in items)), *items]
             except Exception as error:
-                own = self._observer.error
+                own = self._observer.refusal or self._observer.error
                 if own is None or own is error:
                     raise
                 raise own from own.__cause__

@@ -11,7 +11,7 @@ import msgspec
 
 from fairtrial.agents.observed_framework import ObservedSession, Opening
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.errors import UnfitCaseError, UsageError
+from fairtrial.errors import UnfitCaseError
 from fairtrial.formats.messages import read_arguments
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
@@ -192,7 +192,7 @@ class PausingSession(ObservedSession):
             if pause.calls or pause.question:
                 return () if pause.calls else (Message(pause.question, self._name),)
             if not pause.is_answered:
-                raise UsageError(f"{self._name}: the run waits, and does not say for what", code="unusable-agent")
+                raise self._observer.refuse(f"{self._name}: the run waits, and does not say for what")
             run = await self._continue_run(pause)
         self._pause = None
         return self._end(run, status)
@@ -202,10 +202,9 @@ class PausingSession(ObservedSession):
         call = call_in(requirement)
 
         async def refuse() -> Any:
-            raise UsageError(
+            raise self._observer.refuse(
                 f"{self._name}: {call.name} runs elsewhere, and nobody gives its result here; a simulated environment "
-                "can answer it",
-                code="unusable-agent",
+                "can answer it"
             )
 
         answer = await self._observer.answer(call, {"name": call.name}, refuse)
