@@ -98,6 +98,7 @@ def replies(recording: Any) -> list[str]:
 
 @pytest.mark.parametrize("is_inside", [False, True])
 def test_the_user_gives_the_value_that_a_tool_asks_for(is_inside: bool) -> None:
+    """The question is the reply, and the next message is the value."""
     agent = make_agent(send, model=LeavingOut)
     target = make_flow(Step(name="step", agent=agent)) if is_inside else agent
     recording = recorded(target, "Write a letter.", "Lee")
@@ -114,12 +115,14 @@ def test_a_value_that_the_model_gives_is_not_asked_for() -> None:
 
 
 def test_several_values_come_as_json() -> None:
+    """The question says so."""
     recording = recorded(make_agent(post, model=LeavingOut), "Write letters.", '{"to": "Lee", "copies": 3}')
     assert replies(recording) == ["post needs to (str); copies (int) (a JSON object)", "Result: sent 3 to Lee"]
 
 
 @pytest.mark.parametrize("message", ["Lee", '{"to": "Lee"}', '{"to": "Lee", "copies": "3"}', '{"to": 1, "copies": 3}'])
 def test_a_message_without_the_values_is_no_fault_of_the_agent(message: str) -> None:
+    """The case does not fit the question."""
     failure = recorded(make_agent(post, model=LeavingOut), "Write letters.", message).failure
     assert failure is not None
     assert failure.side == "expectation"
@@ -128,8 +131,11 @@ def test_a_message_without_the_values_is_no_fault_of_the_agent(message: str) -> 
 
 
 def test_a_failure_of_the_case_leaves_its_criteria_unscored() -> None:
+    """The evidence speaks against the expectation."""
     case = EvalCase("one", (Invocation(Message("Write letters.")), Invocation(Message("Lee"))))
-    run = fairtrial.evaluate(fairtrial.EvalSet("set", (case,)), make_agent(post, model=LeavingOut), {"tool_call_count_v1": 1})
+    run = fairtrial.evaluate(
+        fairtrial.EvalSet("set", (case,)), make_agent(post, model=LeavingOut), {"tool_call_count_v1": 1}
+    )
     (result,) = run.cases
     assert [fault.side for fault in result.invalidations or ()] == ["expectation"]
     assert result.verdict.value == "error"
@@ -137,6 +143,8 @@ def test_a_failure_of_the_case_leaves_its_criteria_unscored() -> None:
 
 @pytest.mark.parametrize(("answer", "chosen"), [("Thai, please", "Thai"), ("thai", "Thai"), ("neither", "neither")])
 def test_the_user_chooses_what_a_tool_asks(answer: str, chosen: str) -> None:
+    """A message that names no option is an answer in own words."""
+
     class Asking(Calling):
         def arguments(self) -> dict[str, Any]:
             options = [{"label": "Thai"}, {"label": "Greek"}]
@@ -150,6 +158,7 @@ def test_the_user_chooses_what_a_tool_asks(answer: str, chosen: str) -> None:
 
 @pytest.mark.parametrize(("answer", "ran"), [("yes", ["Kim"]), ('{"to": "Lee"}', ["Lee"]), ("no", [])])
 def test_the_user_decides_about_a_call_inside_a_workflow(answer: str, ran: list[str]) -> None:
+    """As about a call of an agent alone."""
     flow = make_flow(Step(name="step", agent=make_agent(cancel)))
     recording = recorded(flow, "Cancel it.", answer)
     first, second = replies(recording)
@@ -162,6 +171,7 @@ def test_the_user_decides_about_a_call_inside_a_workflow(answer: str, ran: list[
 
 
 def test_the_case_decides_inside_a_workflow() -> None:
+    """No message of the user is needed."""
     flow = make_flow(Step(name="step", agent=make_agent(cancel)))
     case = EvalCase("one", (Invocation(Message("Cancel it.")),), approvals={"cancel": "approve"})
     (_, recording), *_ = fairtrial.evaluate(
@@ -171,6 +181,7 @@ def test_the_case_decides_inside_a_workflow() -> None:
 
 
 def test_a_workflow_without_a_database_is_no_fault_of_the_agent() -> None:
+    """Agno itself cannot go on with it."""
     flow = make_flow(Step(name="step", agent=make_agent(cancel)), db=None)
     failure = recorded(flow, "Cancel it.", "yes").failure
     assert failure is not None
@@ -190,6 +201,7 @@ def write(step_input: Any) -> Any:
     ("answer", "reply"), [("yes", "written: Go."), ("no", "Workflow cancelled: Step 'write' was rejected")]
 )
 def test_a_step_stands_for_a_call(answer: str, reply: str) -> None:
+    """The user sees the message of the step."""
     review = HumanReview(requires_confirmation=True, confirmation_message="Publish?", on_reject="cancel")
     RAN.clear()
     recording = recorded(make_flow(Step(name="write", executor=write, human_review=review)), "Go.", answer)
@@ -200,6 +212,7 @@ def test_a_step_stands_for_a_call(answer: str, reply: str) -> None:
 
 
 def test_the_user_changes_the_output_of_a_step() -> None:
+    """The arguments of the call are the output."""
     review = HumanReview(requires_output_review=True, output_review_message="Well?")
     flow = make_flow(Step(name="write", executor=write, human_review=review))
     first, second = replies(recorded(flow, "Go.", '{"output": "better"}'))
@@ -208,6 +221,7 @@ def test_the_user_changes_the_output_of_a_step() -> None:
 
 
 def test_the_user_gives_the_values_of_a_step() -> None:
+    """They reach the step."""
     schema = [{"name": "tone", "field_type": "str", "description": "how it sounds", "required": True}]
     review = HumanReview(requires_user_input=True, user_input_message="Which tone?", user_input_schema=schema)
     flow = make_flow(Step(name="write", executor=write, human_review=review))
@@ -218,6 +232,7 @@ def test_the_user_gives_the_values_of_a_step() -> None:
 
 @pytest.mark.parametrize("answer", ["second", "neither"])
 def test_the_user_chooses_a_route(answer: str) -> None:
+    """A message that names no route does not fit the question."""
     routes = [Step(name=name, executor=lambda _, name=name: name) for name in ("first", "second")]
     review = HumanReview(requires_user_input=True, user_input_message="Which route?")
     recording = recorded(make_flow(Router(name="route", choices=routes, human_review=review)), "Go.", answer)
@@ -231,6 +246,7 @@ def test_the_user_chooses_a_route(answer: str) -> None:
 
 @pytest.mark.parametrize(("answer", "reply"), [("retry", "done"), ("skip", "")])
 def test_the_user_decides_about_a_step_that_failed(answer: str, reply: str) -> None:
+    """The question tells the error."""
     failures = [ValueError("no paper")]
 
     def fail_once(_: Any) -> str:
@@ -239,7 +255,9 @@ def test_the_user_decides_about_a_step_that_failed(answer: str, reply: str) -> N
         return "done"
 
     review = HumanReview(on_error="pause")
-    recording = recorded(make_flow(Step(name="write", executor=fail_once, human_review=review, max_retries=0)), "Go.", answer)
+    recording = recorded(
+        make_flow(Step(name="write", executor=fail_once, human_review=review, max_retries=0)), "Go.", answer
+    )
     first, second = replies(recording)
     assert "no paper" in first
     assert first.endswith("(retry, skip)")
@@ -247,6 +265,7 @@ def test_the_user_decides_about_a_step_that_failed(answer: str, reply: str) -> N
 
 
 def test_a_tool_that_runs_elsewhere_is_answered_by_an_environment() -> None:
+    """The injected answer is the result of the call."""
     injection = {"injected_response": {"street": "Main Street"}}
     environment = {"tool_simulation_configs": [{"tool_name": "look_up", "injection_configs": [injection]}]}
     (_, recording), *_ = fairtrial.evaluate(
@@ -256,6 +275,7 @@ def test_a_tool_that_runs_elsewhere_is_answered_by_an_environment() -> None:
 
 
 def test_a_tool_that_runs_elsewhere_is_no_fault_of_the_agent() -> None:
+    """The message says what can answer it."""
     failure = recorded(make_agent(look_up), "Where is Kim?").failure
     assert failure is not None
     assert failure.side == "infrastructure"

@@ -106,12 +106,14 @@ def grouped(kind: str, make: Callable[[], Agent]) -> Any:
 
 @pytest.mark.parametrize("kind", ["swarm", "graph"])
 def test_the_reply_of_a_group_is_what_a_hook_makes_of_it(kind: str) -> None:
+    """As of an agent alone."""
     (invocation,) = recorded(named(lambda: grouped(kind, censored)), "hello").trace.invocations
     assert invocation.reply == "[removed]"
 
 
 @pytest.mark.parametrize("kind", ["swarm", "graph"])
 def test_an_interrupt_of_a_group_is_answered_by_the_next_message(kind: str) -> None:
+    """As of an agent alone."""
     recording = recorded(named(lambda: grouped(kind, shop)), "question", "the large one")
     assert recording.failure is None, recording.failure.cause
     first, second = recording.trace.invocations

@@ -12,8 +12,10 @@ from typing import Any
 
 from fairtrial.agents.adk_events import (
     CONFIRMATION,
+    QUESTION,
     confirmations_in,
     items_of_event,
+    questions_in,
 )
 from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.observed_framework import FrameworkSession, Opening
@@ -24,7 +26,7 @@ from fairtrial.errors import AgentError, UsageError, nearest
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Part, ToolCall
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, ToolCall
 from fairtrial.system.importing import import_extra, import_failure, import_object
 
 _USER = "test_user_id"
@@ -183,6 +185,7 @@ class AdkSession(FrameworkSession):
         self._watch = watch
         self._state: dict[str, Json] = plain(session.state)
         self._confirmations: dict[str, ToolCall] = {}
+        self._questions: dict[str, str] = {}
 
     @property
     def about(self) -> About:
@@ -212,7 +215,14 @@ class AdkSession(FrameworkSession):
         self._watch.begin()
 
     def _start(self, message: str, parts: Sequence[Part]) -> AsyncGenerator[Item, None]:
-        return self._run([import_extra("google.genai.types", EXTRA).Part(text=message), *map(_encode_part, parts)])
+        types = import_extra("google.genai.types", EXTRA)
+        answers = [
+            types.Part(
+                function_response=types.FunctionResponse(id=request_id, name=QUESTION, response={"result": message})
+            )
+            for request_id in self._questions
+        ]
+        return self._run(answers or [types.Part(text=message), *map(_encode_part, parts)])
 
     def _waiting(self) -> list[ToolCall]:
         return list(self._confirmations.values())
@@ -235,7 +245,7 @@ class AdkSession(FrameworkSession):
     async def _run(self, parts: list[Any]) -> AsyncGenerator[Item, None]:
         """Send a content of the user. Raises AgentError if the run ends in an error event instead of a reply."""
         types = import_extra("google.genai.types", EXTRA)
-        self._confirmations = {}
+        self._confirmations, self._questions = {}, {}
         ids = {"user_id": self._session.user_id, "session_id": self._session.id}
         user_content = types.Content(role="user", parts=parts)
         last: Any = None
@@ -249,6 +259,9 @@ class AdkSession(FrameworkSession):
                 self._confirmations |= confirmations_in(items)
                 for item in map(self._watch.with_inner, items):
                     yield item
+                self._questions |= questions_in(items)
+        if self._questions and last is not None:
+            yield Message("\n".join(self._questions.values()), str(last.author))
         yield self._watch.times.durations
         session = await self._runner.session_service.get_session(app_name=self._runner.app_name, **ids)
         self._state = plain(session.state)

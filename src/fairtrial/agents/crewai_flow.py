@@ -13,7 +13,7 @@ from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.observed_framework import ObservedSession, Opening
 from fairtrial.agents.observers.crewai_observer import EXTRA, CrewObserver, collect_inputs, read_system, text_of_output
 from fairtrial.agents.plain import as_text
-from fairtrial.errors import AgentError, UsageError
+from fairtrial.errors import UsageError
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Message, Part, Usage
@@ -84,7 +84,7 @@ class FlowSession(ObservedSession):
             raise self._error
         output = self._running.result()
         if isinstance(output, Exception):
-            raise AgentError(f"the flow waits for feedback from elsewhere: {output}")
+            raise self._observer.refuse(f"the flow waits for feedback from elsewhere: {output}")
         text = text_of_output(output)
         return () if self._crew_observer.has_said(text) else (Message(text, self._name),)
 
@@ -111,7 +111,7 @@ class FlowSession(ObservedSession):
         """Observe a crew or an agent that a step of the flow begins. CrewAI hides the errors of hooks."""
         try:
             self._crew_observer.observe_once(thing)
-        except AgentError as error:
+        except UsageError as error:
             self._error = error
             raise import_extra("crewai.hooks.dispatch", EXTRA).HookAborted(str(error)) from error
 

@@ -201,8 +201,7 @@ class ObservedSession(FrameworkSession):
             untold = self._observer.usage_count - len(self._requests)
             try:
                 items = list(await run())
-                if self._observer.refusal is not None:
-                    raise self._observer.refusal
+                self._observer.check()
                 untold += len(self._requests) - self._observer.usage_count
                 return [*[Usage()] * (untold - sum(isinstance(item, Usage) for item in items)), *items]
             except Exception as error:

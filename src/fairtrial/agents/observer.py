@@ -28,7 +28,8 @@ class Observer:
     `has_reply` says that the latest step is a message, and `latest_message` is the latest message. `error` is the
     latest exception of a model, which a framework may hide. `refusal` says that the conversation cannot be recorded,
     and ends it, also if the framework goes on. `usage_count` is the number of model calls that were
-    reported, with those of agents inside tools. The observer of an agent inside a `tool` reports to this tool.
+    reported, with those of agents inside tools. `edits` are the arguments that users have given instead of the model's,
+    by the ids of the calls. The observer of an agent inside a `tool` reports to this tool.
     """
 
     def __init__(self, environment: Environment | None, tool: ToolAtWork | None = None) -> None:
@@ -38,6 +39,7 @@ class Observer:
         self.error: Exception | None = None
         self.refusal: UsageError | None = None
         self.usage_count = 0
+        self.edits: dict[str, dict[str, Json]] = {}
         self.agents: dict[str, AgentDetails] = {} if tool is None else tool.agents
         self._times = Stopwatch()
         self._report: Callable[[Any], None] = (lambda _: None) if tool is None else tool.items.append
@@ -64,6 +66,11 @@ class Observer:
         """Return the exception that ends the conversation, because the agent works in a way that is not recorded."""
         self.refusal = UsageError(problem, code="unusable-agent")
         return self.refusal
+
+    def check(self) -> None:
+        """Raise the exception that ends the conversation, if there is one."""
+        if self.refusal is not None:
+            raise self.refusal
 
     def begin_invocation(self) -> None:
         """Forget the requests of the earlier invocation."""

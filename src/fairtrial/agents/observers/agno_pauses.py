@@ -241,7 +241,9 @@ def _ask_for(asker: str, fields: Sequence[Any]) -> str:
     """Return a question, for example `send needs to (str), the address`."""
     if not fields:
         return asker
-    names = [f"{each.name} ({_type_name(each)})" + (f", {each.description}" if each.description else "") for each in fields]
+    names = [
+        f"{each.name} ({_type_name(each)})" + (f", {each.description}" if each.description else "") for each in fields
+    ]
     return f"{asker} needs {'; '.join(names)}" + ("" if _is_text(fields) else " (a JSON object)")
 
 
