@@ -18,6 +18,7 @@ from fairtrial.agents.adk_events import (
     questions_in,
 )
 from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.nested_runs import open_conversation
 from fairtrial.agents.observed_framework import FrameworkSession, Opening
 from fairtrial.agents.observers.adk_plugin import EXTRA, Watch, make_plugin
 from fairtrial.agents.plain import plain
@@ -162,13 +163,14 @@ async def _conversation(
     others.append(watch)
     opening = Opening(agent, {}, case, environment, name)
     try:
-        session = await runner.session_service.create_session(
-            app_name=runner.app_name,
-            user_id=start.user_id or _USER,
-            state=opening.state,
-            session_id=start.session_id or None,
-        )
-        yield AdkSession(opening, runner, session, watch)
+        with open_conversation():
+            session = await runner.session_service.create_session(
+                app_name=runner.app_name,
+                user_id=start.user_id or _USER,
+                state=opening.state,
+                session_id=start.session_id or None,
+            )
+            yield AdkSession(opening, runner, session, watch)
     finally:
         others.remove(watch)
         if not others:

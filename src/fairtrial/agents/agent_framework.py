@@ -76,7 +76,7 @@ class MiddlewareSession(ObservedSession):
         self._session.state.update(opening.state)
         self._middleware = _middleware(self._name, self._observer)
         observe_in_tools(import_extra("agent_framework", EXTRA).Agent, "run", _run_in_tool)
-        self._requests: list[Any] = []
+        self._approvals_asked: list[Any] = []
 
     def _state(self) -> Json:
         providers = {getattr(provider, "source_id", None) for provider in self._agent.context_providers}
@@ -94,7 +94,7 @@ class MiddlewareSession(ObservedSession):
     async def _answer(self, message: Any) -> Iterable[Item]:
         """Run the agent with a message. Return the reply if no model wrote it."""
         response = await self._agent.run(message, session=self._session, middleware=self._middleware, **self._options)
-        self._requests = [request for request in response.user_input_requests if request.type == _APPROVAL]
+        self._approvals_asked = [request for request in response.user_input_requests if request.type == _APPROVAL]
         others = [str(each.name or each.type) for each in response.user_input_requests if each.type != _APPROVAL]
         if others:
             raise self._observer.refuse(
@@ -103,16 +103,16 @@ class MiddlewareSession(ObservedSession):
         latest = self._observer.latest_message
         last_text = response.messages[-1].text if response.messages else ""
         is_recorded = self._observer.has_reply and latest is not None and is_reply(latest.text, last_text)
-        if self._requests or is_recorded:
+        if self._approvals_asked or is_recorded:
             return ()
         return (Message(str(response.text), self._name),)
 
     def _waiting(self) -> list[ToolCall]:
-        return [_call(request.function_call, self._name) for request in self._requests]
+        return [_call(request.function_call, self._name) for request in self._approvals_asked]
 
     async def _go_on(self, decisions: Sequence[Approval]) -> Iterable[Item]:
         answers = []
-        for request, decision in zip(self._requests, decisions, strict=True):
+        for request, decision in zip(self._approvals_asked, decisions, strict=True):
             if decision.args is not None:
                 self._observer.edits[str(request.function_call.call_id)] = decision.args
             answers.append(request.to_function_approval_response(decision.decision != "reject"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -18,10 +17,10 @@ from fairtrial.protocols import Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Message, Part, Usage
 from fairtrial.system.importing import import_extra
+from fairtrial.system.replaced_methods import replace_method
 
 _MESSAGE = "message"
 _observe: contextvars.ContextVar[Callable[[Any], None] | None] = contextvars.ContextVar("observe", default=None)
-_patching = threading.Lock()
 
 
 class FlowSession(ObservedSession):
@@ -168,12 +167,8 @@ def _message_input(flow: Any, inputs: dict[str, Any]) -> str:
 
 def _let_agents_report() -> None:
     """Let agents report to the conversation in whose context they begin. CrewAI has no hook for an agent alone."""
-    agent_class = import_extra("crewai", EXTRA).Agent
-    with _patching:
-        prepare = agent_class._prepare_kickoff  # noqa: SLF001
-        if hasattr(prepare, "reports"):
-            return
 
+    def make(prepare: Any) -> Any:
         @functools.wraps(prepare)
         def prepare_observed(self: Any, *args: Any, **options: Any) -> Any:
             observe = _observe.get()
@@ -181,5 +176,6 @@ def _let_agents_report() -> None:
                 observe(self)
             return prepare(self, *args, **options)
 
-        prepare_observed.reports = True  # type: ignore[attr-defined]
-        agent_class._prepare_kickoff = prepare_observed  # noqa: SLF001
+        return prepare_observed
+
+    replace_method(import_extra("crewai", EXTRA).Agent, "_prepare_kickoff", make)

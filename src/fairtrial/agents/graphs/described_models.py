@@ -6,10 +6,10 @@ import functools
 from typing import Any
 
 from fairtrial.agents.graphs.tool_nodes import EXTRA
-from fairtrial.agents.nested_runs import observe_method
 from fairtrial.agents.routing import describe_declaration
 from fairtrial.protocols import Environment
 from fairtrial.system.importing import import_extra
+from fairtrial.system.replaced_methods import replace_method
 
 ENVIRONMENT = "fairtrial_environment"
 """The attribute of a callback handler that holds the environment of a conversation."""
@@ -22,9 +22,9 @@ def describe_requests() -> None:
     """
     owner: type = import_extra("langchain_core.language_models.chat_models", EXTRA).BaseChatModel
     for name in ("generate", "agenerate"):
-        observe_method(owner, name, _describe_generation)
+        replace_method(owner, name, _describe_generation)
     for name in ("stream", "astream"):
-        observe_method(owner, name, _describe_stream)
+        replace_method(owner, name, _describe_stream)
 
 
 def _describe_generation(original: Any) -> Any:
