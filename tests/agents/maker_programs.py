@@ -162,7 +162,10 @@ def _adk(feature: str, source: Source, *turns: Turn, target: Any = "root_agent",
 _RESEARCH = Archive("agent-starter-pack", "agents/adk_gemini_fullstack/app/agent.py")
 _RESEARCH_CONFIG = (
     # The configuration asks for the credentials of Google Cloud when it is imported.
-    ("from .config import config", "class config: critic_model = worker_model = 'gemini-2.5-pro'; max_search_iterations = 5"),
+    (
+        "from .config import config",
+        "class config: critic_model = worker_model = 'gemini-2.5-pro'; max_search_iterations = 5",
+    ),
 )
 
 _ADK = [

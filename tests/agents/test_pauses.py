@@ -81,7 +81,7 @@ def test_deferred_calls_are_no_fault_of_the_agent() -> None:
     agent = Agent(model, name="shop", output_type=[str, DeferredToolRequests])
 
     @agent.tool_plain(name="get_order")
-    def get_order_later(order_id: str) -> str:
+    def get_order_later(order_id: str) -> str:  # noqa: ARG001
         raise CallDeferred
 
     failure = broken(agent, "Where is A-17?")
@@ -133,7 +133,7 @@ def _adk(*calls: ToolCall, tools: Any = ()) -> Any:
     moves = list(calls)
 
     class Model(BaseLlm):
-        async def generate_content_async(self, request: Any, stream: bool = False) -> Any:
+        async def generate_content_async(self, request: Any, stream: bool = False) -> Any:  # noqa: ARG002
             if moves:
                 part = types.Part(function_call=types.FunctionCall(name=moves[0].name, args=moves.pop(0).args))
             else:
