@@ -266,6 +266,10 @@ ERROR_CODES: dict[str, ErrorCode] = {
         "The simulated user could not say its next message.",
         "Check the model of the simulated user.",
     ),
+    "unfit-case": ErrorCode(
+        "A message or the state of a case does not fit the input that the agent declares. The outcome is unscored.",
+        'Correct the case. For example, an agent with an input schema takes messages such as `{"ticker": "NVDA"}`.',
+    ),
 }
 """The codes that end a command, then the codes of errors within a case, which do not end it."""
 
@@ -278,6 +282,7 @@ WITHIN_CASES = frozenset(
         "metric-error",
         "simulated-tool-error",
         "simulator-error",
+        "unfit-case",
     }
 )
 """The codes of errors that become a failure or an unscored outcome of one case."""

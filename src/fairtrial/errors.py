@@ -8,6 +8,7 @@ FairtrialError
     StoreError          a store cannot be read or written: the run stops, and can be resumed
     CaseError           within one case: becomes a Failure or an unscored Score, and the run goes on
         AgentError          the agent raised, hung or returned something that is not a reply
+        UnfitCaseError      a message or the state of the case does not fit the input that the agent declares
         SimulatorError      the simulated user could not say its next message
         SimulatedToolError  the simulated environment could not answer a tool call
         MetricError         a metric raised or returned something that is not a score
@@ -39,7 +40,10 @@ class FairtrialError(Exception):
 
 
 class UsageError(FairtrialError):
-    """The input of the user cannot be used. Nothing has run when this is raised."""
+    """The input of the user cannot be used. Nothing has run when this is raised.
+
+    An adapter also raises it within a conversation, if the agent needs something that the adapter does not give.
+    """
 
     code = "unusable-input"
 
@@ -111,6 +115,12 @@ class AgentError(CaseError):
     """The agent raised, hung or returned something that is not a reply."""
 
     code = "agent-error"
+
+
+class UnfitCaseError(CaseError):
+    """A message or the state of the case does not fit the input that the agent declares. The agent is not to blame."""
+
+    code = "unfit-case"
 
 
 class SimulatorError(CaseError):

@@ -159,6 +159,15 @@ def _adk(feature: str, source: Source, *turns: Turn, target: Any = "root_agent",
     return Example("Google ADK", feature, "google.adk", source, "adk", target, turns, **more)
 
 
+_RESEARCH = Archive("agent-starter-pack", "agents/adk_gemini_fullstack/app/agent.py")
+_RESEARCH_CONFIG = (
+    # The configuration asks for the credentials of Google Cloud when it is imported.
+    (
+        "from .config import config",
+        "class config: critic_model = worker_model = 'gemini-2.5-pro'; max_search_iterations = 5",
+    ),
+)
+
 _ADK = [
     _adk("tools", Readme("google-adk", 0), Turn("Hello", ("A warm welcome!",), "A warm welcome!")),
     _adk("teams, graphs", Readme("google-adk", 1), Turn("Go on", ("Pear", "A pear has fibre."), "A pear has fibre.")),
@@ -183,6 +192,43 @@ _ADK = [
         ),
         before="from google.adk import Agent\nfrom google.adk.tools.model_consult import ModelConsultTool\n",
         unseen=1,
+    ),
+    _adk(
+        "agents in tools",
+        _RESEARCH,
+        Turn(
+            "Why is tea bitter?",
+            (Call("plan_generator", {"request": "bitter tea"}), "[RESEARCH] Tannins", "The plan: tannins. May I?"),
+            "The plan: tannins. May I?",
+            (
+                "interactive_planner_agent: plan_generator(request='bitter tea')",
+                "> plan_generator said '[RESEARCH] Tannins'",
+            ),
+        ),
+        Turn(
+            "Looks good, run it.",
+            (
+                Call("transfer_to_agent", {"agent_name": "research_pipeline"}),
+                "# Tannins",
+                "Tannins are bitter.",
+                '{"grade": "pass", "comment": "Complete."}',
+                "Tannins taste bitter .",
+            ),
+            "Tannins taste bitter.",
+            ("interactive_planner_agent: transfer_to_agent(agent_name='research_pipeline')",),
+        ),
+        repairs=_RESEARCH_CONFIG,
+    ),
+    _adk(
+        "structured answer",
+        _RESEARCH,
+        Turn(
+            "Tannins are bitter.",
+            ('{"grade": "fail", "comment": "Which?", "follow_up_queries": [{"search_query": "tannins"}]}',),
+            '{"grade": "fail", "comment": "Which?", "follow_up_queries": [{"search_query": "tannins"}]}',
+        ),
+        target="research_evaluator",
+        repairs=_RESEARCH_CONFIG,
     ),
 ]
 

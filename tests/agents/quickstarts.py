@@ -150,25 +150,23 @@ UNPUBLISHED = {
     "Agno": (
         ("several agents", "approval or a structured answer"),
         (
-            "The package has examples of single agents only. The others are in the repository and the documentation, "
-            "and the command line of Agno clones projects that need Docker."
+            "Looked at: agno 1.0, 2.0 and 3.1, phidata, agno-infra and agnoctl. They have examples of single agents "
+            "only, and the command line clones projects that need Docker. The others are in the repository."
         ),
     ),
     "LlamaIndex": (
         ("several agents", "approval or a structured answer"),
         (
-            "These examples are notebooks of the documentation, and in no package. The packs with workflows of "
-            "several models are deprecated."
+            "Looked at: llama-index, llama-index-core 0.12 and 0.14, llama-index-workflows, llama-deploy, "
+            "llama-agents, llama-index-agent-openai, -introspective and -azure-foundry, llama-index-protocols-ag-ui, "
+            "llama-index-cli, the packs, and create-llama 0.3 and 0.6. Their agents are single, or workflows of own "
+            "steps that need a server, an index or an older version. The others are notebooks of the repository."
         ),
     ),
     "LlamaIndex, a workflow of own steps": (("several agents",), "They count with LlamaIndex."),
     "smolagents": (
         ("approval or a structured answer",),
-        "The source distribution has no folder of examples.",
-    ),
-    "Google ADK": (
-        ("approval or a structured answer",),
-        "The samples are in the repository, and in no package.",
+        "Looked at: smolagents 1.0, 1.9 and 1.26, whose readme, tests and documentation show none.",
     ),
 }
 """The shapes that a maker shows in no package that runs without further services, with the reason for the page."""

@@ -87,6 +87,27 @@ def _agent_framework() -> Any:
     return Agent(ScriptedClient(), name="shop", tools=tools)
 
 
+def _agno_workflow() -> Any:
+    pytest.importorskip("agno")
+    from agno.db.in_memory import InMemoryDb
+    from agno.workflow import Step, Workflow
+
+    return Workflow(name="shop", steps=[Step(name="step", agent=_agno())], db=InMemoryDb(), telemetry=False)
+
+
+def make_framework_workflow() -> Any:
+    """A workflow of Agent Framework whose agent asks."""
+    from agent_framework import WorkflowBuilder
+
+    own = _agent_framework()
+    return WorkflowBuilder(name="shop", start_executor=own, output_from=[own]).build()
+
+
+def _agent_framework_workflow() -> Any:
+    pytest.importorskip("agent_framework")
+    return find_agent(f"agent-framework:{__name__}:make_framework_workflow")
+
+
 def _claude() -> Any:
     pytest.importorskip("claude_agent_sdk")
     return find_agent("claude:claude_shop:asking")
@@ -95,7 +116,9 @@ def _claude() -> Any:
 AGENTS: dict[str, Callable[[], Any]] = {
     "adk": _adk,
     "agent-framework": _agent_framework,
+    "agent-framework-workflow": _agent_framework_workflow,
     "agno": _agno,
+    "agno-workflow": _agno_workflow,
     "claude": _claude,
     "langchain": _middleware,
     "langchain-per-call": lambda: _middleware(interrupt_mode="per_call"),

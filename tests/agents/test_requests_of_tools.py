@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import importlib.util
+import threading
+from functools import partial
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -12,12 +16,13 @@ import shop
 from kinds import every, reached
 
 import fairtrial
-from fairtrial.agents.nested_runs import ToolAtWork, tool_at_work
+from fairtrial.agents.nested_runs import ToolAtWork, open_conversation, tool_at_work
 from fairtrial.records.trace import Invocation, ToolCall, Usage
+from fairtrial.system.replaced_methods import ORIGINAL
 from loopback import Action, Loopback, Request, Say, Status
 from wires import Call, Piece, answer
 
-requests: Any = pytest.importorskip("requests")
+requests: Any = importlib.import_module("requests") if importlib.util.find_spec("requests") else None
 http: Any = importlib.import_module("httpx2" if importlib.util.find_spec("httpx2") else "httpx")
 ASK = {"model": "m", "messages": [{"role": "user", "content": "Is it safe?"}]}
 MODELS = {
@@ -106,6 +111,7 @@ class ThroughRequests(http.BaseTransport):  # type: ignore[misc]
         return http.Response(response.status_code, content=response.content)
 
 
+@pytest.mark.skipif(requests is None, reason="needs requests")
 def test_a_client_that_sends_by_another_one_counts_once() -> None:
     """Both clients are watched, and see the same request."""
     with Loopback(reply, keeps_open=False) as server, tool_at_work(ToolCall("ask", {}), None, {}) as tool:
@@ -149,17 +155,26 @@ def test_a_played_tool_asks_no_model_of_the_agent() -> None:
 
 
 @every(lambda kind: kind.module not in ("fairtrial", "httpx2", "a2a", "langgraph.graph"))
+@pytest.mark.parametrize("is_in_thread", [False, True])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_every_framework_counts_a_request_of_a_tool(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tool that looks up C-99 asks a model, with a client of its own, before it answers."""
+def test_every_framework_counts_a_request_of_a_tool(
+    kind: str, is_in_thread: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tool that looks up C-99 asks a model, with a client of its own, before it answers.
+
+    A thread takes no context over. The classes of all packages are as before in the end.
+    """
 
     class Asking:
         """What the tool waits for."""
 
         @staticmethod
         def wait() -> None:
-            http.post(f"{server.url}/v1/responses", json=ASK)
+            if is_in_thread:
+                ask_in_thread(server.url)
+            else:
+                http.post(f"{server.url}/v1/responses", json=ASK)
 
     monkeypatch.setattr(shop, "RELEASED", Asking)
     with Loopback(reply, keeps_open=False) as server, reached(kind) as target:
@@ -169,6 +184,70 @@ def test_every_framework_counts_a_request_of_a_tool(kind: str, monkeypatch: pyte
     (invocation,) = recording.trace.invocations
     assert invocation.reply.endswith("I waited.")
     assert count_untold(invocation) == 1
+    assert recording.trace.incomplete == ""
+    assert list_replaced() == []
+
+
+def list_replaced() -> list[str]:
+    """The methods of classes that are replaced now."""
+    classes = [one for one in gc.get_objects() if isinstance(one, type)]
+    return [
+        f"{one.__module__}.{one.__qualname__}.{name}"
+        for one in classes
+        for name, method in list(vars(one).items())
+        if isinstance(method, FunctionType) and ORIGINAL in method.__dict__
+    ]
+
+
+def ask_in_thread(url: str) -> None:
+    """Ask a model in a thread without a context."""
+    thread = threading.Thread(target=lambda: http.post(f"{url}/v1/responses", json=ASK))
+    thread.start()
+    thread.join()
+
+
+def test_a_thread_among_several_conversations_leaves_calls_unknown() -> None:
+    """Nobody knows whose request it is. A tool of one conversation is known."""
+    with Loopback(reply, keeps_open=False) as server, open_conversation() as first:
+        with tool_at_work(ToolCall("ask", {}), None, {}) as tool:
+            ask_in_thread(server.url)
+        assert (usages(tool), first.gap) == ((Usage(),), "")
+        with contextvars.copy_context().run(open_conversation) as second:
+            ask_in_thread(server.url)
+            assert first.gap == second.gap
+        assert "model calls may be missing" in first.gap
+    assert list_replaced() == []
+
+
+def test_a_thread_outside_of_tools_leaves_calls_unknown() -> None:
+    """Unless the adapter compares all requests with the calls that its framework reports."""
+    with Loopback(reply, keeps_open=False) as server, open_conversation() as conversation:
+        requests: list[bool] = []
+        conversation.requests = requests
+        with tool_at_work(ToolCall("ask", {}), None, {}) as tool:
+            ask_in_thread(server.url)
+        assert (len(requests), usages(tool), conversation.gap) == (1, (Usage(),), "")
+        ask_in_thread(server.url)
+        assert (len(requests), conversation.gap) == (2, "")
+        conversation.requests = None
+        with tool_at_work(ToolCall("ask", {}), None, {}), tool_at_work(ToolCall("ask", {}), None, {}):
+            ask_in_thread(server.url)
+        assert conversation.gap
+
+
+def test_a_request_of_a_metric_is_no_call_of_the_agent() -> None:
+    """It runs in the thread of the event loop, or in one that takes the context over."""
+
+    async def ask_both(url: str) -> str:
+        with open_conversation() as conversation, tool_at_work(ToolCall("ask", {}), None, {}) as tool:
+            ask = partial(http.post, f"{url}/v1/responses", json=ASK)
+            contextvars.Context().run(ask)
+            await asyncio.get_running_loop().run_in_executor(None, contextvars.Context().run, ask)
+            assert tool.inner is None
+            return conversation.gap
+
+    with Loopback(reply, keeps_open=False) as server:
+        assert asyncio.run(ask_both(server.url)) == ""
 
 
 def count_untold(invocation: Invocation) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ pytest.importorskip("strands")
 
 from strands import Agent  # noqa: E402
 from strands.hooks import MessageAddedEvent  # noqa: E402
+from strands.multiagent import GraphBuilder, Swarm  # noqa: E402
 from strands_shop import ScriptedModel, shop  # noqa: E402
 
 TARGET = "strands:strands_shop:shop"
@@ -88,6 +90,43 @@ def test_the_reply_is_what_a_hook_makes_of_it() -> None:
     """The user never sees what the model wrote."""
     (invocation,) = recorded(f"strands:{__name__}:censored", "hello").trace.invocations
     assert invocation.reply == "[removed]"
+
+
+def grouped(kind: str, make: Callable[[], Agent]) -> Any:
+    """A group of an agent, its hooks and its interrupts. A graph has another agent before it."""
+    if kind == "swarm":
+        return Swarm([make()])
+    builder = GraphBuilder()
+    builder.add_node(Agent(name="first", model=ScriptedModel(), callback_handler=None), "first")
+    builder.add_node(make(), "second")
+    builder.add_edge("first", "second")
+    builder.set_max_node_executions(5)
+    return builder.build()
+
+
+@pytest.mark.parametrize("kind", ["swarm", "graph"])
+def test_the_reply_of_a_group_is_what_a_hook_makes_of_it(kind: str) -> None:
+    """As of an agent alone."""
+    (invocation,) = recorded(named(lambda: grouped(kind, censored)), "hello").trace.invocations
+    assert invocation.reply == "[removed]"
+
+
+@pytest.mark.parametrize("kind", ["swarm", "graph"])
+def test_an_interrupt_of_a_group_is_answered_by_the_next_message(kind: str) -> None:
+    """As of an agent alone."""
+    recording = recorded(named(lambda: grouped(kind, shop)), "question", "the large one")
+    assert recording.failure is None, recording.failure.cause
+    first, second = recording.trace.invocations
+    assert first.reply == "Which size?"
+    assert [step.response for step in second.steps or () if isinstance(step, ToolResult)] == [
+        "The user wants the large one."
+    ]
+
+
+def named(make: Callable[[], Any]) -> str:
+    """The target of a function that makes an agent."""
+    globals()["make"] = make
+    return f"strands:{__name__}:make"
 
 
 def test_an_agent_that_holds_one_conversation_is_refused() -> None:

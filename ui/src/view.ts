@@ -407,7 +407,7 @@ export interface ExpectedView {
 }
 
 export interface Failure {
-  side: "agent" | "environment" | "infrastructure" | "simulator";
+  side: "agent" | "environment" | "expectation" | "infrastructure" | "simulator";
   cause: string;
   traceback?: string;
 }

@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.adk_events import (
     CONFIRMATION,
+    QUESTION,
     confirmations_in,
     items_of_event,
+    questions_in,
 )
 from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.nested_runs import open_conversation
 from fairtrial.agents.observed_framework import FrameworkSession, Opening
 from fairtrial.agents.observers.adk_plugin import EXTRA, Watch, make_plugin
 from fairtrial.agents.plain import plain
 from fairtrial.agents.user_parts import read_content
 from fairtrial.errors import AgentError, UsageError, nearest
 from fairtrial.records.case import EvalCase, SessionInput
-from fairtrial.records.trace import About, AgentDetails, Approval, Part, ToolCall
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, ToolCall
 from fairtrial.system.importing import import_extra, import_failure, import_object
 
 if TYPE_CHECKING:
@@ -162,13 +165,14 @@ async def _conversation(
     others.append(watch)
     opening = Opening(agent, {}, case, environment, name)
     try:
-        session = await runner.session_service.create_session(
-            app_name=runner.app_name,
-            user_id=start.user_id or _USER,
-            state=opening.state,
-            session_id=start.session_id or None,
-        )
-        yield AdkSession(opening, runner, session, watch)
+        with open_conversation():
+            session = await runner.session_service.create_session(
+                app_name=runner.app_name,
+                user_id=start.user_id or _USER,
+                state=opening.state,
+                session_id=start.session_id or None,
+            )
+            yield AdkSession(opening, runner, session, watch)
     finally:
         others.remove(watch)
         if not others:
@@ -185,6 +189,7 @@ class AdkSession(FrameworkSession):
         self._watch = watch
         self._state: dict[str, Json] = plain(session.state)
         self._confirmations: dict[str, ToolCall] = {}
+        self._questions: dict[str, str] = {}
 
     @property
     def about(self) -> About:
@@ -214,7 +219,14 @@ class AdkSession(FrameworkSession):
         self._watch.begin()
 
     def _start(self, message: str, parts: Sequence[Part]) -> AsyncGenerator[Item, None]:
-        return self._run([import_extra("google.genai.types", EXTRA).Part(text=message), *map(_encode_part, parts)])
+        types = import_extra("google.genai.types", EXTRA)
+        answers = [
+            types.Part(
+                function_response=types.FunctionResponse(id=request_id, name=QUESTION, response={"result": message})
+            )
+            for request_id in self._questions
+        ]
+        return self._run(answers or [types.Part(text=message), *map(_encode_part, parts)])
 
     def _waiting(self) -> list[ToolCall]:
         return list(self._confirmations.values())
@@ -237,7 +249,7 @@ class AdkSession(FrameworkSession):
     async def _run(self, parts: list[Any]) -> AsyncGenerator[Item, None]:
         """Send a content of the user. Raises AgentError if the run ends in an error event instead of a reply."""
         types = import_extra("google.genai.types", EXTRA)
-        self._confirmations = {}
+        self._confirmations, self._questions = {}, {}
         ids = {"user_id": self._session.user_id, "session_id": self._session.id}
         user_content = types.Content(role="user", parts=parts)
         last: Any = None
@@ -251,6 +263,9 @@ class AdkSession(FrameworkSession):
                 self._confirmations |= confirmations_in(items)
                 for item in map(self._watch.with_inner, items):
                     yield item
+                self._questions |= questions_in(items)
+        if self._questions and last is not None:
+            yield Message("\n".join(self._questions.values()), str(last.author))
         yield self._watch.times.durations
         session = await self._runner.session_service.get_session(app_name=self._runner.app_name, **ids)
         self._state = plain(session.state)

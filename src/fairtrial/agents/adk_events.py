@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fairtrial.agents.plain import plain
 from fairtrial.config.spelling import snake
+from fairtrial.errors import UsageError
 from fairtrial.formats.adk import content
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.trace import Message, Step, Thought, ToolCall
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from fairtrial.protocols import Item
 
 CONFIRMATION = "adk_request_confirmation"
+QUESTION = "adk_request_input"
+_CREDENTIAL = "adk_request_credential"
 _KEYS = (
     "author",
     "content",
@@ -53,6 +56,20 @@ def confirmations_in(items: Iterable[Item]) -> dict[str, ToolCall]:
             name, call_id = str(original.get("name")), str(original.get("id"))
             calls[item.id] = ToolCall(name, args if isinstance(args, dict) else {}, call_id)
     return calls
+
+
+def questions_in(items: Iterable[Item]) -> dict[str, str]:
+    """Return the questions to the user, by the id of the request. Raises UsageError if ADK asks for a credential."""
+    questions: dict[str, str] = {}
+    for item in items:
+        if isinstance(item, ToolCall) and item.name == QUESTION:
+            questions[item.id] = str(item.args.get("message") or item.name)
+        elif isinstance(item, ToolCall) and item.name == _CREDENTIAL:
+            raise UsageError(
+                f"{item.author}: ADK asks the user for a credential ({_CREDENTIAL}), and nobody gives it here",
+                code="unusable-agent",
+            )
+    return questions
 
 
 def _reply(steps: list[Step]) -> list[Step]:

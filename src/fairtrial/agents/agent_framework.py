@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from fairtrial.agents.framework_workflows import (
     find_workflow,
     is_workflow,
     output_text,
+    question_text,
     workflow_input,
 )
 from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, on_stage
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 EXTRA = "agents-agent-framework"
 Next = Callable[[], Awaitable[None]]
+_APPROVAL = "function_approval_request"
+_RANDOM_ID = re.compile("-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+"""The end of the name of a workflow that has no name of its own."""
 
 
 class FrameworkAgent(ObservedFramework):
@@ -71,10 +76,9 @@ class MiddlewareSession(ObservedSession):
         self._options = opening.options
         self._session = self._agent.create_session()
         self._session.state.update(opening.state)
-        self._edited: dict[str, dict[str, Json]] = {}
-        self._middleware = _middleware(self._name, self._observer, self._edited)
+        self._middleware = _middleware(self._name, self._observer)
         observe_in_tools(import_extra("agent_framework", EXTRA).Agent, "run", _run_in_tool)
-        self._requests: list[Any] = []
+        self._approvals_asked: list[Any] = []
 
     def _state(self) -> Json:
         providers = {getattr(provider, "source_id", None) for provider in self._agent.context_providers}
@@ -92,24 +96,27 @@ class MiddlewareSession(ObservedSession):
     async def _answer(self, message: Any) -> Iterable[Item]:
         """Run the agent with a message. Return the reply if no model wrote it."""
         response = await self._agent.run(message, session=self._session, middleware=self._middleware, **self._options)
-        self._requests = [
-            request for request in response.user_input_requests if request.type == "function_approval_request"
-        ]
+        self._approvals_asked = [request for request in response.user_input_requests if request.type == _APPROVAL]
+        others = [str(each.name or each.type) for each in response.user_input_requests if each.type != _APPROVAL]
+        if others:
+            raise self._observer.refuse(
+                f"{self._name}: the results of {', '.join(others)} come from elsewhere, and nobody gives them here"
+            )
         latest = self._observer.latest_message
         last_text = response.messages[-1].text if response.messages else ""
         is_recorded = self._observer.has_reply and latest is not None and is_reply(latest.text, last_text)
-        if self._requests or is_recorded:
+        if self._approvals_asked or is_recorded:
             return ()
         return (Message(str(response.text), self._name),)
 
     def _waiting(self) -> list[ToolCall]:
-        return [_call(request.function_call, self._name) for request in self._requests]
+        return [_call(request.function_call, self._name) for request in self._approvals_asked]
 
     async def _go_on(self, decisions: Sequence[Approval]) -> Iterable[Item]:
         answers = []
-        for request, decision in zip(self._requests, decisions, strict=True):
+        for request, decision in zip(self._approvals_asked, decisions, strict=True):
             if decision.args is not None:
-                self._edited[str(request.function_call.call_id)] = decision.args
+                self._observer.edits[str(request.function_call.call_id)] = decision.args
             answers.append(request.to_function_approval_response(decision.decision != "reject"))
         return await self._answer(import_extra("agent_framework", EXTRA).Message("user", answers))
 
@@ -119,9 +126,11 @@ class WorkflowSession(ObservedSession):
 
     def __init__(self, opening: Opening) -> None:
         self._workflow = find_workflow(opening.thing)
-        super().__init__(opening, FrameworkAgent.read_name(opening.thing))
+        super().__init__(opening, _RANDOM_ID.sub("", FrameworkAgent.read_name(opening.thing)))
         self._options = opening.options
         self._questions: list[Any] = []
+        self._approvals_asked: list[Any] = []
+        self._answers: dict[str, Any] = {}
         observe_in_tools(import_extra("agent_framework", EXTRA).Agent, "run", _run_in_tool)
 
     def _declare(self) -> Iterable[AgentDetails]:
@@ -134,14 +143,41 @@ class WorkflowSession(ObservedSession):
 
     async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Run the workflow with a message, or go on with the answer to its question. Its last output is the reply."""
+        if self._questions:
+            self._answers |= {each.request_id: answer_question(each, message) for each in self._questions}
+            return await self._proceed()
+        request = workflow_input(self._workflow, message, lambda: _user_message(message, parts))
+        return await self._follow(lambda: self._workflow.run(request, **self._options))
+
+    async def _proceed(self) -> Iterable[Item]:
+        """Go on if all questions have answers. Otherwise return the questions."""
+        if self._questions and any(each.request_id not in self._answers for each in self._questions):
+            return (Message(question_text(self._questions), self._name),)
+        answers, self._answers = self._answers, {}
+        return await self._follow(lambda: self._workflow.run(responses=answers, **self._options))
+
+    def _waiting(self) -> list[ToolCall]:
+        return [_call(each.data.function_call, self._name) for each in self._approvals_asked]
+
+    async def _go_on(self, decisions: Sequence[Approval]) -> Iterable[Item]:
+        for request, decision in zip(self._approvals_asked, decisions, strict=True):
+            if decision.args is not None:
+                self._observer.edits[str(request.data.function_call.call_id)] = decision.args
+            self._answers[request.request_id] = request.data.to_function_approval_response(
+                decision.decision != "reject"
+            )
+        self._approvals_asked = []
+        return await self._proceed()
+
+    async def _follow(self, run: Callable[[], Awaitable[Any]]) -> Iterable[Item]:
+        """Run the workflow, and return what it asks, or its last output."""
         with on_stage("agent_framework", self._observer):
-            if self._questions:
-                answers = {question.request_id: answer_question(question, message) for question in self._questions}
-                result = await self._workflow.run(responses=answers, **self._options)
-            else:
-                request = workflow_input(self._workflow, message, lambda: _user_message(message, parts))
-                result = await self._workflow.run(request, **self._options)
-        self._questions = list(result.get_request_info_events())
+            result = await run()
+        requests = list(result.get_request_info_events())
+        self._approvals_asked = [each for each in requests if getattr(each.data, "type", "") == _APPROVAL]
+        self._questions = [each for each in requests if each not in self._approvals_asked]
+        if self._approvals_asked:
+            return ()
         text = output_text(result, self._questions)
         latest = self._observer.latest_message
         is_known = latest is not None and self._observer.has_reply and latest.text.strip() == text.strip()
@@ -153,7 +189,7 @@ def _run_in_tool(
 ) -> Any:
     """Run an agent inside a tool of another agent, or in a workflow, with middleware that reports."""
     observer = observer_here(agent, "agent_framework")
-    own = [] if observer is None else _middleware(FrameworkAgent.read_name(agent), observer, {})
+    own = [] if observer is None else _middleware(FrameworkAgent.read_name(agent), observer)
     return original(agent, messages, middleware=[*(middleware or ()), *own], **options)
 
 
@@ -163,12 +199,9 @@ def _user_message(message: str, parts: Sequence[Part]) -> Any:
     return library.Message("user", [library.Content.from_text(message), *contents])
 
 
-def _middleware(author: str, observer: Observer, edited: dict[str, dict[str, Json]]) -> list[Any]:
-    """Return the middleware that reports requests, responses and calls, and that asks the environment.
-
-    `edited` are the arguments that users have given instead of the model's, by the ids of the calls.
-    """
-    return [_model_middleware(author, observer), _tool_middleware(author, observer, edited)]
+def _middleware(author: str, observer: Observer) -> list[Any]:
+    """Return the middleware that reports requests, responses and calls, and that asks the environment."""
+    return [_model_middleware(author, observer), _tool_middleware(author, observer)]
 
 
 def _model_middleware(author: str, observer: Observer) -> Any:
@@ -198,11 +231,11 @@ def _model_middleware(author: str, observer: Observer) -> Any:
     return import_extra("agent_framework", EXTRA).chat_middleware(report_request)
 
 
-def _tool_middleware(author: str, observer: Observer, edited: dict[str, dict[str, Json]]) -> Any:
+def _tool_middleware(author: str, observer: Observer) -> Any:
     async def answer_call(context: Any, call_next: Next) -> None:
         function = context.function
         call_id = str(context.metadata["call_id"])
-        arguments = edited.pop(call_id, None)
+        arguments = observer.edits.pop(call_id, None)
         call = ToolCall(function.name, plain(context.arguments) if arguments is None else arguments, call_id, author)
 
         async def real() -> Any:

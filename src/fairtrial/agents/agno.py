@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.calling import declaration
 from fairtrial.agents.nested_runs import ToolAtWork, current_stage, observe_in_tools, observe_unreached, on_stage
-from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
+from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, Opening
 from fairtrial.agents.observer import Observer
+from fairtrial.agents.observers.agno_pauses import EXTRA, AgnoPause, PausingSession
 from fairtrial.agents.plain import as_response, as_text, is_reply, plain
 from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
-from fairtrial.errors import AgentError, UsageError
+from fairtrial.errors import AgentError, UnfitCaseError
 from fairtrial.formats.message_entries import read_arguments
-from fairtrial.records.trace import AgentDetails, Approval, Message, Part, Thought, ToolCall, Usage
+from fairtrial.records.trace import AgentDetails, Message, Part, Thought, ToolCall, Usage
 from fairtrial.system.importing import import_extra
 
 if TYPE_CHECKING:
     from fairtrial.protocols import Item
     from fairtrial.records.record import Json
 
-EXTRA = "agents-agno"
 _OBSERVED = "_fairtrial_observed"
 _MODELS = ("model", "output_model", "parser_model", "reasoning_model")
 
@@ -55,7 +55,7 @@ class AgnoAgent(ObservedFramework):
         return AgnoWorkflowSession(opening) if is_workflow else AgnoSession(opening)
 
 
-class AgnoSession(ObservedSession):
+class AgnoSession(PausingSession):
     """One conversation, in a session of Agno."""
 
     def __init__(self, opening: Opening) -> None:
@@ -76,63 +76,47 @@ class AgnoSession(ObservedSession):
         """Return the agent with its tools, and the members of a team. What a function makes is not known yet."""
         return _describe(self._agent, self._name)
 
-    async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
+    async def _begin_run(self, message: str, parts: Sequence[Part]) -> Any:
         """Run the agent with a new message. Agno wants pictures and files apart from the text."""
+        schema = getattr(self._agent, "input_schema", None)
+        _check_input(message, schema, self._name)
         user = import_extra("agno.models.message", EXTRA).Message(role="user", content=message, **_media(parts))
         self._history.append(user)
         keeps_history = getattr(self._agent, "db", None) is not None
-        takes_one = keeps_history or getattr(self._agent, "input_schema", None) is not None
+        takes_one = keeps_history or schema is not None
         if takes_one and not keeps_history:
             # Agno compares a text with the schema of the input, and refuses a list of messages.
             self._agent.additional_input = [*self._own_input, *self._history[:-1]]
         media = _media(parts) if takes_one else {}
         run_input = message if takes_one else list(self._history)
-        return self._end(await self._agent.arun(run_input, **self._session, **self._options, **media))
+        self._latest = await self._agent.arun(run_input, **self._session, **self._options, **media)
+        return self._latest
 
-    async def _go_on(self, decisions: Sequence[Approval]) -> Iterable[Item]:
-        waiting = self._requirements()
-        for requirement, decision in zip(waiting, decisions, strict=True):
-            if decision.decision == "reject":
-                requirement.reject(decision.reason or None)
-                continue
-            if decision.args is not None:
-                requirement.tool_execution.tool_args = decision.args
-            requirement.confirm()
-        return self._end(await self._agent.acontinue_run(self._latest, requirements=waiting, **self._session))
+    async def _continue_run(self, pause: AgnoPause) -> Any:
+        requirements = pause.requirements
+        self._latest = await self._agent.acontinue_run(self._latest, requirements=requirements, **self._session)
+        return self._latest
 
-    def _waiting(self) -> list[ToolCall]:
-        return [_waiting_call(requirement) for requirement in self._requirements()]
-
-    def _requirements(self) -> list[Any]:
-        requirements = getattr(self._latest, "requirements", None) or ()
-        return [requirement for requirement in requirements if requirement.needs_confirmation]
-
-    def _end(self, run: Any) -> Iterable[Item]:
-        """Return the reply of a run if no model wrote it. Raises the error that ended the run."""
-        self._latest = run
-        status = str(getattr(run.status, "value", run.status)).lower()
+    def _end(self, run: Any, status: str) -> Iterable[Item]:
         if status == "error":
             raise self._observer.error or AgentError(f"{self._name}: {as_text(run.content)}")
         if run.session_state is not None:
             self._options["session_state"] = run.session_state
-        if self._requirements():
-            return ()
         text = as_text(run.content) if run.content is not None else ""
-        if status == "paused":
-            raise AgentError(f"{self._name}: the run waits for a result from elsewhere, and nobody gives it here")
         self._history.append(import_extra("agno.models.message", EXTRA).Message(role="assistant", content=text))
         latest = self._observer.latest_message
         is_recorded = self._observer.has_reply and latest is not None and _is_written(run, latest.text)
         return () if is_recorded else (Message(text, self._name),)
 
 
-class AgnoWorkflowSession(ObservedSession):
+class AgnoWorkflowSession(PausingSession):
     """One conversation with a workflow. The agents and teams of its steps are agents of the conversation."""
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening, AgnoAgent.read_name(opening.thing))
         self._workflow = opening.thing
         self._options = {"session_state": opening.state, "session_id": str(uuid.uuid4())} | opening.options
+        self._latest: Any = None
         _observe_agents_in_tools()
 
     def _state(self) -> Json:
@@ -144,18 +128,43 @@ class AgnoWorkflowSession(ObservedSession):
         for executor in _executors(self._workflow):
             yield from _describe(executor, AgnoAgent.read_name(executor))
 
-    async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
-        """Run the workflow with a new message. Its content is the reply, also if another step wrote it."""
+    async def _begin_run(self, message: str, parts: Sequence[Part]) -> Any:
+        _check_input(message, getattr(self._workflow, "input_schema", None), self._name)
         with on_stage("agno", self._observer):
-            run = await self._workflow.arun(message, stream=False, **self._options, **_media(parts))
-        status = str(getattr(run.status, "value", run.status)).lower()
+            self._latest = await self._workflow.arun(message, stream=False, **self._options, **_media(parts))
+        return self._latest
+
+    async def _continue_run(self, pause: AgnoPause) -> Any:  # noqa: ARG002  (the run holds what it waited for)
+        if self._workflow.db is None:
+            raise self._observer.refuse(
+                f"{self._name}: the workflow waits for a decision, and Agno goes on only with workflows that have a "
+                "database, for example Workflow(db=InMemoryDb())"
+            )
+        with on_stage("agno", self._observer):
+            self._latest = await self._workflow.acontinue_run(self._latest, stream=False)
+        return self._latest
+
+    def _end(self, run: Any, status: str) -> Iterable[Item]:
+        """Return the content of the workflow, also if another step wrote it. A rejected step cancels the workflow."""
         text = as_text(run.content) if run.content is not None else ""
-        if status == "paused":
-            raise AgentError(f"{self._name}: the workflow waits for a decision, and nobody gives it here")
-        if status != "completed":
+        if status != "completed" and not (status == "cancelled" and self._was_rejected):
             raise self._observer.error or AgentError(f"{self._name}: the workflow is {status}: {text}")
         latest = self._observer.latest_message
         return () if latest is not None and latest.text.strip() == text.strip() else (Message(text, self._name),)
+
+    @property
+    def _was_rejected(self) -> bool:
+        return any(step.confirmed is False for step in self._latest.step_requirements or ())
+
+
+def _check_input(message: str, schema: Any, name: str) -> None:
+    """Raise UnfitCaseError if a message is not what an agent takes, as Agno itself finds out."""
+    if schema is None:
+        return
+    try:
+        import_extra("agno.utils.agent", EXTRA).validate_input(message, schema)
+    except (TypeError, ValueError) as error:
+        raise UnfitCaseError(f"{name} takes messages of its input_schema: {error}") from error
 
 
 def _is_written(run: Any, latest: str) -> bool:
@@ -212,6 +221,7 @@ def _observe_agents_in_tools() -> None:
     for owner in classes:
         observe_unreached(owner, "run")
         observe_in_tools(owner, "arun", _run_in_tool)
+        observe_in_tools(owner, "acontinue_run", _run_in_tool)
 
 
 def _run_in_tool(original: Any, tool: ToolAtWork | None, agent: Any, *args: Any, **options: Any) -> Any:
@@ -219,20 +229,13 @@ def _run_in_tool(original: Any, tool: ToolAtWork | None, agent: Any, *args: Any,
         if getattr(agent, _OBSERVED, False):
             return original(agent, *args, **options)
         if options.get("stream") or (options.get("stream") is None and agent.stream):
-            raise UsageError(
-                f"{AgnoAgent.read_name(agent)!r} streams, and a step of a workflow cannot be recorded so",
-                code="unusable-agent",
-            )
+            name = AgnoAgent.read_name(agent)
+            raise current_stage("agno").refuse(f"{name!r} streams, and a step of a workflow cannot be recorded so")
         return original(_observe_agent(agent, current_stage("agno")), *args, **options)
     if options.get("stream") or (options.get("stream") is None and agent.stream):
         tool.give_up(AgnoAgent.read_name(agent))
         return original(agent, *args, **options)
     return original(_observe_agent(agent, Observer(tool.environment, tool)), *args, **options)
-
-
-def _waiting_call(requirement: Any) -> ToolCall:
-    tool = requirement.tool_execution
-    return ToolCall(str(tool.tool_name), read_arguments(plain(tool.tool_args)), str(tool.tool_call_id))
 
 
 def _media(parts: Sequence[Part]) -> dict[str, list[Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,10 @@ from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.observed_framework import ObservedSession, Opening
 from fairtrial.agents.observers.crewai_observer import EXTRA, CrewObserver, collect_inputs, read_system, text_of_output
 from fairtrial.agents.plain import as_text
-from fairtrial.errors import AgentError, UsageError
+from fairtrial.errors import UsageError
 from fairtrial.records.trace import AgentDetails, Message, Part, Usage
 from fairtrial.system.importing import import_extra
+from fairtrial.system.replaced_methods import replace_method
 
 if TYPE_CHECKING:
     from fairtrial.protocols import Item
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _MESSAGE = "message"
 _observe: contextvars.ContextVar[Callable[[Any], None] | None] = contextvars.ContextVar("observe", default=None)
-_patching = threading.Lock()
 
 
 class FlowSession(ObservedSession):
@@ -86,7 +85,7 @@ class FlowSession(ObservedSession):
             raise self._error
         output = self._running.result()
         if isinstance(output, Exception):
-            raise AgentError(f"the flow waits for feedback from elsewhere: {output}")
+            raise self._observer.refuse(f"the flow waits for feedback from elsewhere: {output}")
         text = text_of_output(output)
         return () if self._crew_observer.has_said(text) else (Message(text, self._name),)
 
@@ -113,7 +112,7 @@ class FlowSession(ObservedSession):
         """Observe a crew or an agent that a step of the flow begins. CrewAI hides the errors of hooks."""
         try:
             self._crew_observer.observe_once(thing)
-        except AgentError as error:
+        except UsageError as error:
             self._error = error
             raise import_extra("crewai.hooks.dispatch", EXTRA).HookAborted(str(error)) from error
 
@@ -170,12 +169,8 @@ def _message_input(flow: Any, inputs: dict[str, Any]) -> str:
 
 def _let_agents_report() -> None:
     """Let agents report to the conversation in whose context they begin. CrewAI has no hook for an agent alone."""
-    agent_class = import_extra("crewai", EXTRA).Agent
-    with _patching:
-        prepare = agent_class._prepare_kickoff  # noqa: SLF001
-        if hasattr(prepare, "reports"):
-            return
 
+    def make(prepare: Any) -> Any:
         @functools.wraps(prepare)
         def prepare_observed(self: Any, *args: Any, **options: Any) -> Any:
             observe = _observe.get()
@@ -183,5 +178,6 @@ def _let_agents_report() -> None:
                 observe(self)
             return prepare(self, *args, **options)
 
-        prepare_observed.reports = True  # type: ignore[attr-defined]
-        agent_class._prepare_kickoff = prepare_observed  # noqa: SLF001
+        return prepare_observed
+
+    replace_method(import_extra("crewai", EXTRA).Agent, "_prepare_kickoff", make)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from fairtrial.agents.plain import as_text
-from fairtrial.errors import AgentError
+from fairtrial.errors import UnfitCaseError
 
 
 def is_workflow(thing: Any) -> bool:
@@ -31,22 +33,36 @@ def workflow_input(workflow: Any, message: str, make_message: Callable[[], Any])
 
 
 def answer_question(question: Any, message: str) -> Any:
-    """Return the user's message as the answer to a question. Raises AgentError if the question wants something else."""
+    """Return the user's message as the answer to a question: a text, or the JSON of a value of the wanted type.
+
+    Raises UnfitCaseError if the question wants something else.
+    """
     make = getattr(question.data, "create_response", None)
     if make is not None:
         return make(message)
-    if question.response_type is str:
+    kind = question.response_type
+    if kind in (str, Any, object):
         return message
-    wanted = getattr(question.response_type, "__name__", question.response_type)
-    raise AgentError(f"the workflow asks for {wanted}, and the user of a case answers with a text")
+    try:
+        value = msgspec.json.decode(message)
+        build = getattr(kind, "model_validate", None)
+        return msgspec.convert(value, kind) if build is None else build(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        wanted = getattr(kind, "__name__", kind)
+        raise UnfitCaseError(f"the workflow asks for {wanted} as JSON, and the message is {message!r}") from error
 
 
 def output_text(result: Any, questions: list[Any]) -> str:
     """Return the questions of a workflow that waits, or else its last output."""
     if questions:
-        return "\n".join(_text(question.data) for question in questions)
+        return question_text(questions)
     outputs = result.get_outputs()
     return _text(outputs[-1]) if outputs else ""
+
+
+def question_text(questions: list[Any]) -> str:
+    """Return questions in words."""
+    return "\n".join(_text(question.data) for question in questions)
 
 
 def _text(value: Any) -> str:

@@ -15,6 +15,8 @@ from contextvars import ContextVar
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from fairtrial.system.replaced_methods import replace_method
+
 _CLIENTS = (
     ("httpx", "Client", "send", False),
     ("httpx", "AsyncClient", "send", True),
@@ -34,7 +36,6 @@ _MODEL = re.compile(
 
 Other services have such paths, too. A path that has not `named` the model needs a body that does.
 """
-_WATCHED = "_fairtrial_watched"
 _INNER: ContextVar[list[str] | None] = ContextVar("_INNER", default=None)
 """The paths of the requests to models that the client sends by other clients, while it sends one."""
 
@@ -47,14 +48,11 @@ def watch_requests(note: Callable[[], None]) -> None:
     """
     for module, owner, method, is_async in _CLIENTS:
         kind = getattr(sys.modules.get(module), owner, None)
-        original = getattr(kind, method, None)
-        if original is not None and not hasattr(original, _WATCHED):
-            watched = (_watch_async if is_async else _watch)(original, note)
-            setattr(watched, _WATCHED, True)
-            setattr(kind, method, watched)
+        if kind is not None:
+            replace_method(kind, method, functools.partial(_watch_async if is_async else _watch, note))
 
 
-def _watch(original: Any, note: Callable[[], None]) -> Any:
+def _watch(note: Callable[[], None], original: Any) -> Any:
     @functools.wraps(original)
     def send(client: Any, *args: Any, **options: Any) -> Any:
         with _sending() as inner:
@@ -65,7 +63,7 @@ def _watch(original: Any, note: Callable[[], None]) -> Any:
     return send
 
 
-def _watch_async(original: Any, note: Callable[[], None]) -> Any:
+def _watch_async(note: Callable[[], None], original: Any) -> Any:
     @functools.wraps(original)
     async def send(client: Any, *args: Any, **options: Any) -> Any:
         with _sending() as inner:

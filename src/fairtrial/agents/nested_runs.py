@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.model_requests import watch_requests
 from fairtrial.agents.plain import as_text
@@ -25,15 +25,22 @@ from fairtrial.records.trace import (
     Usage,
     split_reply,
 )
+from fairtrial.system.replaced_methods import replace_method, replacing
 
 if TYPE_CHECKING:
     from fairtrial.protocols import Environment, Item
 
-_OBSERVED = "_fairtrial_original"
 _CURRENT: ContextVar[ToolAtWork | None] = ContextVar("_CURRENT", default=None)
 _REQUESTS: ContextVar[list[bool] | None] = ContextVar("_REQUESTS", default=None)
+_CONVERSATION: ContextVar[OpenConversation | None] = ContextVar("_CONVERSATION", default=None)
+_OPEN: list[OpenConversation] = []
+_GAP = (
+    "a thread that has no context asked a model, and it is not known in which conversation and tool, so that model "
+    "calls may be missing; give the thread the context (contextvars), or hold one conversation at a time"
+)
+_WITH_CONTEXT = ("asyncio_", "AnyIO worker")
+"""The beginnings of the names of threads that take over the context of their caller."""
 _STAGE: ContextVar[tuple[str, Any] | None] = ContextVar("_STAGE", default=None)
-C = TypeVar("C", bound=Callable[..., Any])
 
 
 @dataclass(eq=False)
@@ -91,6 +98,48 @@ class ToolAtWork:
         self.unrecorded = f"the agent {name!r} worked inside the tool {self.call.name!r} without being recorded"
 
 
+class OpenConversation:
+    """A conversation that is open. `gap` says why model calls may be missing.
+
+    `requests` gets the requests to models, if the adapter compares them with the calls that its framework reports.
+    `tools` are the tools at work.
+    """
+
+    def __init__(self) -> None:
+        self.gap = ""
+        self.requests: list[bool] | None = None
+        self.tools: list[ToolAtWork] = []
+        self.thread = threading.get_ident()
+
+    def take_request(self) -> None:
+        """Count a request of a thread without a context, if its place is known."""
+        tool = self.tools[0] if len(self.tools) == 1 else None
+        if tool is not None:
+            tool.answered_requests.append(True)
+        if self.requests is not None:
+            self.requests.append(True)
+        elif tool is None:
+            self.gap = _GAP
+
+
+@contextmanager
+def open_conversation() -> Iterator[OpenConversation]:
+    """Let the block be a conversation. After the last open one, the classes of other packages are as before."""
+    conversation = OpenConversation()
+    with replacing():
+        _CONVERSATION.set(conversation)
+        _OPEN.append(conversation)
+        try:
+            yield conversation
+        finally:
+            _OPEN.remove(conversation)
+
+
+def current_conversation() -> OpenConversation:
+    """Return the conversation of this context, or a new one outside of all."""
+    return _CONVERSATION.get() or OpenConversation()
+
+
 def inner_trace(call: ToolCall, items: Iterable[Item], incomplete: str = "") -> Trace:
     """Return the work inside a tool as a conversation of one turn. The arguments of the call are its request."""
     items = list(items)
@@ -107,13 +156,16 @@ def tool_at_work(
     call: ToolCall, environment: Environment | None, agents: dict[str, AgentDetails]
 ) -> Iterator[ToolAtWork]:
     """Let agents that run in the block belong to a tool."""
-    watch_requests(_note_request)
-    tool = ToolAtWork(call, environment, agents)
-    token = _CURRENT.set(tool)
-    try:
-        yield tool
-    finally:
-        _CURRENT.reset(token)
+    tool, tools = ToolAtWork(call, environment, agents), current_conversation().tools
+    with replacing():
+        watch_requests(_note_request)
+        token = _CURRENT.set(tool)
+        tools.append(tool)
+        try:
+            yield tool
+        finally:
+            tools.remove(tool)
+            _CURRENT.reset(token)
 
 
 def begin_tool(tool: ToolAtWork) -> None:
@@ -121,12 +173,14 @@ def begin_tool(tool: ToolAtWork) -> None:
     watch_requests(_note_request)
     tool.outer = _CURRENT.get()
     _CURRENT.set(tool)
+    current_conversation().tools.append(tool)
 
 
 def collect_requests(requests: list[bool]) -> None:
     """Let a list get an element for each request to a model that is answered in this task from now on."""
     watch_requests(_note_request)
     _REQUESTS.set(requests)
+    current_conversation().requests = requests
 
 
 def _note_request() -> None:
@@ -135,6 +189,24 @@ def _note_request() -> None:
         tool.answered_requests.append(True)
     if requests is not None:
         requests.append(True)
+    if _CONVERSATION.get() is None and tool is None:
+        _note_elsewhere()
+
+
+def _note_elsewhere() -> None:
+    """Note a request outside of the contexts of all conversations.
+
+    Metrics ask in the thread of the event loop, or in threads that take the context over, whose names are known. Any
+    other thread works for an agent.
+    """
+    thread, conversations = threading.current_thread(), list(_OPEN)
+    if thread.name.startswith(_WITH_CONTEXT) or any(each.thread == thread.ident for each in conversations):
+        return
+    for conversation in conversations:
+        if len(conversations) == 1:
+            conversation.take_request()
+        else:
+            conversation.gap = _GAP
 
 
 def end_tool() -> ToolAtWork | None:
@@ -142,6 +214,8 @@ def end_tool() -> ToolAtWork | None:
     tool = _CURRENT.get()
     if tool is not None:
         _CURRENT.set(tool.outer)
+        if tool in (tools := current_conversation().tools):
+            tools.remove(tool)
     return tool
 
 
@@ -169,21 +243,6 @@ def current_stage(package: str) -> Any:
     return stage[1] if stage is not None and stage[0] == package else None
 
 
-def observe_method(owner: type, name: str, make: Callable[[C], C]) -> None:
-    """Replace a method by which a framework runs agents, once: `make` gets the original method.
-
-    Agents inside of tools are run by code of users, which nothing else reaches.
-    """
-    original = vars(owner).get(name)
-    if original is None or hasattr(original, _OBSERVED):
-        return
-    # A wrapper of an instrumentation claims to be a function, and finds its instance only if the class looks it up.
-    is_wrapper = type(original) not in (FunctionType, classmethod, staticmethod)
-    observed = make(getattr(owner, name) if is_wrapper else original)
-    setattr(observed, _OBSERVED, original)
-    setattr(owner, name, observed)
-
-
 def observe_in_tools(owner: type, name: str, run: Callable[..., Any]) -> None:
     """Let a method that runs an agent call `run(original, tool, agent, ...)` if it runs inside a tool.
 
@@ -201,13 +260,13 @@ def observe_in_tools(owner: type, name: str, run: Callable[..., Any]) -> None:
 
         return observed
 
-    observe_method(owner, name, make)
+    replace_method(owner, name, make)
 
 
 def observe_unreached(owner: type, *names: str) -> None:
     """Let methods that run an agent in a way that is not observed say so if they run inside a tool."""
     for name in names:
-        observe_method(owner, name, _saying)
+        replace_method(owner, name, _saying)
 
 
 def _saying(original: Any) -> Any:

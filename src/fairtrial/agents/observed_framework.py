@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.factories import AgentSource, factory_source, one_conversation
-from fairtrial.agents.nested_runs import collect_requests
+from fairtrial.agents.nested_runs import collect_requests, current_conversation, open_conversation
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import plain
 from fairtrial.errors import UsageError
@@ -103,13 +103,14 @@ class ObservedFramework(ABC):
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[FrameworkSession]:
         """Open a conversation, and close it at the end."""
-        async with self.source.open(case) as (thing, options):
-            session = self.session(Opening(thing, options, case, environment, self.path.rpartition(":")[2]))
-            try:
-                await session.open()
-                yield session
-            finally:
-                await session.close()
+        with open_conversation():
+            async with self.source.open(case) as (thing, options):
+                session = self.session(Opening(thing, options, case, environment, self.path.rpartition(":")[2]))
+                try:
+                    await session.open()
+                    yield session
+                finally:
+                    await session.close()
 
 
 class FrameworkSession(ABC):
@@ -118,12 +119,18 @@ class FrameworkSession(ABC):
     def __init__(self, opening: Opening, name: str) -> None:
         self._name = name
         self._approvals = Approvals(opening.case)
+        self._conversation = current_conversation()
 
     async def open(self) -> None:  # noqa: B027
         """Begin the conversation."""
 
     async def close(self) -> None:  # noqa: B027
         """End the conversation."""
+
+    @property
+    def incomplete(self) -> str:
+        """Why model calls may be missing. The text is empty if none are."""
+        return self._conversation.gap
 
     @property
     @abstractmethod
@@ -203,10 +210,11 @@ class ObservedSession(FrameworkSession):
             untold = self._observer.usage_count - len(self._requests)
             try:
                 items = list(await run())
+                self._observer.check()
                 untold += len(self._requests) - self._observer.usage_count
                 return [*[Usage()] * (untold - sum(isinstance(item, Usage) for item in items)), *items]
             except Exception as error:
-                own = self._observer.error
+                own = self._observer.refusal or self._observer.error
                 if own is None or own is error:
                     raise
                 raise own from own.__cause__

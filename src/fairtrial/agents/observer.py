@@ -15,6 +15,7 @@ from fairtrial.agents.nested_runs import ToolAtWork, current_stage, current_tool
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import Answer, route_call
 from fairtrial.agents.stopwatch import Stopwatch
+from fairtrial.errors import UsageError
 from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult, Trace, Usage
 from fairtrial.text.display import describe_error
 
@@ -27,8 +28,10 @@ class Observer:
     """Reports the items of one conversation. Wrappers around models and tools call it.
 
     `has_reply` says that the latest step is a message, and `latest_message` is the latest message. `error` is the
-    latest exception of a model, which a framework may hide. `usage_count` is the number of model calls that were
-    reported, with those of agents inside tools. The observer of an agent inside a `tool` reports to this tool.
+    latest exception of a model, which a framework may hide. `refusal` says that the conversation cannot be recorded,
+    and ends it, also if the framework goes on. `usage_count` is the number of model calls that were
+    reported, with those of agents inside tools. `edits` are the arguments that users have given instead of the model's,
+    by the ids of the calls. The observer of an agent inside a `tool` reports to this tool.
     """
 
     def __init__(self, environment: Environment | None, tool: ToolAtWork | None = None) -> None:
@@ -36,7 +39,9 @@ class Observer:
         self.has_reply = False
         self.latest_message: Message | None = None
         self.error: Exception | None = None
+        self.refusal: UsageError | None = None
         self.usage_count = 0
+        self.edits: dict[str, dict[str, Json]] = {}
         self.agents: dict[str, AgentDetails] = {} if tool is None else tool.agents
         self._times = Stopwatch()
         self._report: Callable[[Any], None] = (lambda _: None) if tool is None else tool.items.append
@@ -58,6 +63,16 @@ class Observer:
         async for item in in_task(start):
             yield item
         yield self._times.durations
+
+    def refuse(self, problem: str) -> UsageError:
+        """Return the exception that ends the conversation, because the agent works in a way that is not recorded."""
+        self.refusal = UsageError(problem, code="unusable-agent")
+        return self.refusal
+
+    def check(self) -> None:
+        """Raise the exception that ends the conversation, if there is one."""
+        if self.refusal is not None:
+            raise self.refusal
 
     def begin_invocation(self) -> None:
         """Forget the requests of the earlier invocation."""

@@ -16,7 +16,7 @@ from fairtrial.agents.routing import describe_tool, route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
-from fairtrial.errors import AgentError
+from fairtrial.errors import UnfitCaseError, UsageError
 from fairtrial.formats.message_entries import read_arguments, read_response
 from fairtrial.llm.token_counts import parse_count
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
@@ -54,7 +54,7 @@ def _dependencies(kind: Any, state: dict[str, Any]) -> Any:
     try:
         return adapter.validate_python(state)
     except ValueError as error:
-        raise AgentError(f"the session's state does not fit the agent's deps_type: {error}") from error
+        raise UnfitCaseError(f"the session's state does not fit the agent's deps_type: {error}") from error
 
 
 class PydanticSession(FrameworkSession):
@@ -146,7 +146,8 @@ class PydanticSession(FrameworkSession):
         self._requests = run.result.output if isinstance(run.result.output, self._deferred) else None
         if self._requests is not None and self._requests.calls:
             names = ", ".join(part.tool_name for part in self._requests.calls)
-            raise AgentError(f"the results of {names} come from elsewhere (deferred calls), and nobody gives them here")
+            problem = f"the results of {names} come from elsewhere (deferred calls), and nobody gives them here"
+            raise UsageError(problem, code="unusable-agent")
         if self._requests is None and not watch.has_replied(run.result.output):
             yield Message(as_text(run.result.output), watch.name)
         yield watch.times.durations

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 EXTRA = "agents-smolagents"
 _ANSWER = "final_answer"
+_TERMINAL = "UserInputTool"
 
 
 class SmolAgent(ObservedFramework):
@@ -143,6 +144,11 @@ class SmolSession(ObservedSession):
             call = self._call(str(tool.name), given, author)
 
             async def real() -> Any:
+                if type(tool).__name__ == _TERMINAL:
+                    raise self._observer.refuse(
+                        f"{tool.name} asks the user on the terminal, and nobody answers there; a simulated environment "
+                        "can answer it"
+                    )
                 return await result_in_thread(lambda: original(*args, **arguments))
 
             answering = self._observer.answer(call, _declaration(tool), real, as_json=as_response)

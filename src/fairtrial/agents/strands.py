@@ -80,17 +80,10 @@ class StrandsSession(ObservedSession):
 
     async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Invoke the agent. If a tool has interrupted the agent with a question, the message is the answer."""
-        prompt: Any = [{"text": message}, *map(_encode_part, parts)]
-        if self._interrupts:
-            prompt = [
-                {"interruptResponse": {"interruptId": interrupt.id, "response": message}}
-                for interrupt in self._interrupts
-            ]
-        result = await self._agent.invoke_async(prompt, **self._options)
+        result = await self._agent.invoke_async(_prompt(message, parts, self._interrupts), **self._options)
         self._interrupts = list(result.interrupts or ())
         if self._interrupts:
-            questions = [interrupt.reason or interrupt.name for interrupt in self._interrupts]
-            return [Message("\n".join(map(as_text, questions)), self._name)]
+            return [_question(self._interrupts, self._name)]
         if result.structured_output is not None:
             return [Message(as_text(result.structured_output), self._name)]
         latest, reply = self._observer.latest_message, str(result).strip()
@@ -105,6 +98,7 @@ class StrandsGroupSession(ObservedSession):
         self._group = opening.thing
         super().__init__(opening, str(getattr(self._group, "id", "") or type(self._group).__name__.lower()))
         self._options = opening.options
+        self._interrupts: list[Any] = []
         for agent in _members(self._group):
             for key, value in opening.state.items():
                 agent.state.set(key, value)
@@ -121,16 +115,47 @@ class StrandsGroupSession(ObservedSession):
         return {name: state for name, state in states.items() if state}
 
     async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
-        """Give the task to the swarm or the graph. The last agent that spoke gave the reply."""
+        """Give the task to the swarm or the graph, or the answer to its questions. The last agent gives the reply."""
         with on_stage("strands", self._observer):
-            result = await self._group.invoke_async([{"text": message}, *map(_encode_part, parts)], **self._options)
+            result = await self._group.invoke_async(_prompt(message, parts, self._interrupts), **self._options)
         status = str(getattr(result.status, "value", result.status)).lower()
-        if status == "interrupted":
-            raise AgentError(f"{self._name}: it asks the user a question, and only an agent alone can be answered here")
+        self._interrupts = list(result.interrupts or ())
+        if self._interrupts:
+            return (_question(self._interrupts, self._name),)
         if status != "completed":
             errors = [node.result for node in result.results.values() if isinstance(node.result, Exception)]
             raise self._observer.error or (errors[0] if errors else AgentError(f"{self._name}: it is {status}"))
-        return () if self._observer.has_reply else (Message(str(result).strip(), self._name),)
+        results = list(_list_results(result))
+        structured = getattr(results[-1], "structured_output", None) if results else None
+        if structured is not None:
+            return (Message(as_text(structured), self._name),)
+        latest = self._observer.latest_message if self._observer.has_reply else None
+        # Nodes that work side by side end in another order than they speak.
+        if latest is not None and any(is_reply(latest.text, str(each).strip()) for each in results):
+            return ()
+        return (Message(str(results[-1] if results else result).strip(), self._name),)
+
+
+def _prompt(message: str, parts: Sequence[Part], interrupts: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the input of an invocation: the message, or the message as the answer to the questions that wait."""
+    if not interrupts:
+        return [{"text": message}, *map(_encode_part, parts)]
+    return [{"interruptResponse": {"interruptId": each.id, "response": message}} for each in interrupts]
+
+
+def _question(interrupts: Sequence[Any], author: str) -> Message:
+    return Message("\n".join(as_text(interrupt.reason or interrupt.name) for interrupt in interrupts), author)
+
+
+def _list_results(result: Any) -> Iterator[Any]:
+    """Yield the results of the agents of a swarm or a graph in the order of their work, also of groups inside it."""
+    nodes = getattr(result, "node_history", None) or getattr(result, "execution_order", None) or ()
+    for node in nodes:
+        own = getattr(result.results.get(node.node_id), "result", None)
+        if isinstance(getattr(own, "results", None), dict):
+            yield from _list_results(own)
+        elif own is not None:
+            yield own
 
 
 def _is_group(thing: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Describe exceptions, and attribute them to a side: agent, simulator, environment or infrastructure."""
+"""Describe exceptions, and attribute them to a side: agent, simulator, environment, infrastructure or expectation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairtrial.agents.outages import find_outage
-from fairtrial.errors import AgentError, CaseError, FairtrialError, SimulatedToolError, SimulatorError
+from fairtrial.errors import (
+    AgentError,
+    CaseError,
+    FairtrialError,
+    SimulatedToolError,
+    SimulatorError,
+    UnfitCaseError,
+    UsageError,
+)
 from fairtrial.system.importing import user_line
 from fairtrial.text.display import describe_error, shorten
 
@@ -21,7 +29,11 @@ _OWN_FOLDERS = (f"{Path(__file__).parents[1]}{os.sep}", f"{Path(asyncio.__file__
 _CALLERS = ("function.py", "calling.py", "factories.py")
 """Modules that call functions of the user directly."""
 _LONGEST_TRACEBACK = 20_000
-SIDES: dict[type[BaseException], Side] = {SimulatorError: "simulator", SimulatedToolError: "environment"}
+SIDES: dict[type[BaseException], Side] = {
+    SimulatorError: "simulator",
+    SimulatedToolError: "environment",
+    UnfitCaseError: "expectation",
+}
 """The sides that are responsible for some exceptions."""
 
 
@@ -39,25 +51,32 @@ class ReportedError(Exception):
 def find_side(error: BaseException) -> Side:
     """Return the side that is responsible for an exception.
 
-    That is the infrastructure if a server did not answer, or if code of this package failed by mistake.
+    That is the infrastructure if a server did not answer, if code of this package failed by mistake, or if an adapter
+    does not give what the agent needs, for example a result from elsewhere.
     """
     if type(error) in SIDES:
         return SIDES[type(error)]
     if isinstance(error, ReportedError):
         return error.failure.side
-    return "agent" if find_outage(error) is None and not _own_frame(error) else "infrastructure"
+    is_agent = find_outage(error) is None and not _own_frame(error) and not _is_unknown_need(error)
+    return "agent" if is_agent else "infrastructure"
+
+
+def _is_unknown_need(error: BaseException) -> bool:
+    """Whether an adapter says that an agent needs something that the adapter does not give."""
+    return isinstance(error, UsageError) and error.code == "unusable-agent"
 
 
 def find_cause(error: BaseException) -> str:
     """Return the message of an exception of ours, or the description of any other."""
-    if isinstance(error, AgentError | SimulatorError | SimulatedToolError | ReportedError):
+    if isinstance(error, AgentError | ReportedError) or type(error) in SIDES or _is_unknown_need(error):
         return str(error)
     return shorten(describe_error(error), 2000)
 
 
 def find_place(error: BaseException) -> str:
     """Return the line of the user's code that raised an exception, in brackets, or the line of ours."""
-    if isinstance(error, CaseError | ReportedError) or find_outage(error) is not None:
+    if isinstance(error, CaseError | ReportedError) or _is_unknown_need(error) or find_outage(error) is not None:
         return ""
     if own := _own_frame(error):
         return f" (a defect of fairtrial, or a version of a framework that it does not know: {own})"

@@ -9,7 +9,7 @@ from fairtrial.records.mutation import Mutation
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
 
-Side = Literal["agent", "simulator", "environment", "infrastructure"]
+Side = Literal["agent", "simulator", "environment", "infrastructure", "expectation"]
 EndedBy = Literal["script", "stop", "cap", "failure"]
 
 

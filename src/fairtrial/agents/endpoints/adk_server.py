@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from fairtrial.agents.adk_events import CONFIRMATION, confirmations_in, items_of_event
+from fairtrial.agents.adk_events import CONFIRMATION, QUESTION, confirmations_in, items_of_event, questions_in
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.endpoints.endpoint_client import (
     BODY,
@@ -24,7 +24,7 @@ from fairtrial.agents.plain import as_text
 from fairtrial.agents.user_parts import encode_base64
 from fairtrial.errors import AgentError
 from fairtrial.records.case import EvalCase, SessionInput
-from fairtrial.records.trace import About, Approval, Part, ToolCall
+from fairtrial.records.trace import About, Approval, Message, Part, ToolCall
 from fairtrial.text.display import shorten
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class AdkServerSession:
         self._fields = fields
         self._approvals = approvals
         self._waiting: dict[str, ToolCall] = {}
+        self._questions: dict[str, str] = {}
         self._author = str(fields["appName"])
         self.about: About | None = None
 
@@ -89,7 +90,7 @@ class AdkServerSession:
         """Run one invocation. If calls wait for a confirmation, the message decides."""
         items = self._approvals.send(
             message,
-            lambda: self._run([{"text": message}, *map(_encode_part, parts)]),
+            lambda: self._run(self._answers(message) or [{"text": message}, *map(_encode_part, parts)]),
             self._resume,
             lambda: list(self._waiting.values()),
             lambda: self._author,
@@ -100,6 +101,13 @@ class AdkServerSession:
         session = await self._client.send("GET", self._session_url)
         state = session.get("state") if isinstance(session, dict) else None
         self.about = About(final_state=state) if isinstance(state, dict) else None
+
+    def _answers(self, message: str) -> list[dict[str, Any]]:
+        """Return the user's message as the answers to the questions that wait."""
+        return [
+            {"functionResponse": {"id": request_id, "name": QUESTION, "response": {"result": message}}}
+            for request_id in self._questions
+        ]
 
     def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
         """Answer the requests for confirmation."""
@@ -115,7 +123,7 @@ class AdkServerSession:
 
     async def _run(self, parts: list[dict[str, Any]]) -> AsyncGenerator[Item, None]:
         """Send a content of the user. Raises AgentError if the run ends in an error instead of a reply."""
-        self._waiting = {}
+        self._waiting, self._questions = {}, {}
         last: dict[str, Any] = {}
         body = {**self._fields, "newMessage": {"role": "user", "parts": parts}}
         async with aclosing(self._client.events(self._run_url, body)) as events:
@@ -133,6 +141,9 @@ class AdkServerSession:
                 self._waiting |= confirmations_in(items)
                 for item in items:
                     yield item
+                self._questions |= questions_in(items)
+        if self._questions:
+            yield Message("\n".join(self._questions.values()), self._author)
         content = last.get("content")
         if last.get("errorCode") and not (isinstance(content, dict) and content.get("parts")):
             raise AgentError(f"{self._author}: {last['errorCode']}: {last.get('errorMessage') or 'no message'}")

@@ -6,9 +6,9 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.graphs.tool_nodes import EXTRA
-from fairtrial.agents.nested_runs import observe_method
 from fairtrial.agents.routing import describe_declaration
 from fairtrial.system.importing import import_extra
+from fairtrial.system.replaced_methods import replace_method
 
 if TYPE_CHECKING:
     from fairtrial.protocols import Environment
@@ -24,9 +24,9 @@ def describe_requests() -> None:
     """
     owner: type = import_extra("langchain_core.language_models.chat_models", EXTRA).BaseChatModel
     for name in ("generate", "agenerate"):
-        observe_method(owner, name, _describe_generation)
+        replace_method(owner, name, _describe_generation)
     for name in ("stream", "astream"):
-        observe_method(owner, name, _describe_stream)
+        replace_method(owner, name, _describe_stream)
 
 
 def _describe_generation(original: Any) -> Any:

@@ -16,7 +16,7 @@ from fairtrial.agents.nested_runs import observe_unreached
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import describe_declaration, describe_in_prompt
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.errors import AgentError
+from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.message_entries import read_arguments, read_response
 from fairtrial.records.trace import Message, Thought, ToolCall, Usage
 from fairtrial.system.importing import import_extra
@@ -53,13 +53,14 @@ class CrewObserver:
             raise AgentError("the conversation is closed")
 
     def observe_once(self, thing: Any) -> None:
-        """Observe an agent or a crew of a flow. Raises AgentError if another conversation observes it, too."""
+        """Observe an agent or a crew of a flow. Raises UsageError if another conversation observes it, too."""
         for agent in list_team(thing):
             owner = getattr(agent.llm, "observed_by", None)
             if owner is not None and owner is not self:
-                raise AgentError(
+                raise UsageError(
                     f"the agent {find_role(agent)!r} is shared by conversations; "
-                    "make it in the step of the flow that uses it"
+                    "make it in the step of the flow that uses it",
+                    code="unusable-agent",
                 )
         if any(getattr(agent.llm, "observed_by", None) is None for agent in list_team(thing)):
             self.observe(thing)
