@@ -30,7 +30,8 @@ _LEADING_WORDS = frozenset(
         "some circa approx"
     ).split()
 )
-"""One of these stands in each English match of the pattern above."""
+"""One of these stands in each English match of the pattern above, and one of the next in each other match."""
+_LEADING_SIGNS = frozenset("おほ不低多大将將小少差最未票突約约至起超近遅高거늦대많못약적최")
 _TRAILING_SIGNS = frozenset("omati+-")
 """The signs with which an English match of the pattern below begins."""
 _TRAILING = LazyPattern(
@@ -45,6 +46,9 @@ _SIDE_BEFORE = LazyPattern(
     r"(?:(?P<before>\b(?:before|by|until|till|no later than|up to|ends?(?: on)?|expires?(?: on)?))|(?P<after>\b(?:after|from|since|starting|starts?(?: on| at)?|begins?(?: on| at)?|as of)))"
     r"(?: the| noon on| midnight on| on| at)?[ ]$"
 )
+_SIDE_WORDS = frozenset(
+    "before by until till later to ends end expires expire after from since starting starts start begins begin of".split()
+) | {"beginning", "as"}
 _SIDE_AFTER = LazyPattern(
     r"[ ]?(?:\([^()]{1,4}\))?[ ]?(?:의 ?|の)?(?:(?P<before>전(?=[에까]|[ ,.]|$)|이전|까지|前|以前|まで|之前|为止|為止|截止)|(?P<after>후|이후|부터|뒤|後|以後|以降|から|后|以后|之后|之後|起))"
 )
@@ -65,7 +69,8 @@ def bound_at(text: str, start: int, end: int, *, calendar: bool = False) -> tupl
     A date or a time (`calendar`) is `most` if the event is before it, and `least` if the event is after it.
     """
     before, after = text[max(0, start - _REACH) : start], text[end : end + 2].lstrip(" ")
-    leads = not before.isascii() or not _LEADING_WORDS.isdisjoint(_LATIN.findall(before))
+    words = _LATIN.findall(before)
+    leads = not (_LEADING_SIGNS.isdisjoint(before) and _LEADING_WORDS.isdisjoint(words))
     leading = _LEADING.search(before) if leads else None
     trails = after and (after[0] in _TRAILING_SIGNS or not after[0].isascii())
     right = _TRAILING.match(text, end, end + _REACH) if trails else None
@@ -73,7 +78,9 @@ def bound_at(text: str, start: int, end: int, *, calendar: bool = False) -> tupl
         return "", False
     about = any(match is not None and match.group("about") for match in (leading, right))
     if calendar:
-        side = _SIDE_AFTER.match(text, end, end + _REACH) or _SIDE_BEFORE.search(before)
+        side = _SIDE_AFTER.match(text, end, end + _REACH)
+        if not (side or _SIDE_WORDS.isdisjoint(words)):
+            side = _SIDE_BEFORE.search(before)
         if side:
             return ("most" if side.group("before") else "least"), about
     for match in (right, leading):

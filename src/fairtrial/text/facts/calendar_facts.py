@@ -79,6 +79,7 @@ _DATES_CUE = Cue(
     frozenset(_MONTHS) | {"st", "nd", "rd", "th", "bc", "bce", "ce", "ad", "c", "d"}, frozenset("年년月월日号號일")
 )
 _TIMES_CUE = cue("am pm m clock quarter half minute minutes", ":시時时点點")
+_HALF_CUE = cue("am pm m")
 _RANGE_HOURS = StartPattern(
     r"\d+",
     r"(?<![\d:.])(\d{1,2})(?::(\d{2}))?[ ]?(?:-|~|to|and|until|till)[ ]?(?=(\d{1,2})(?::\d{2})?[ ]?([ap])\.?m\b)",
@@ -371,7 +372,7 @@ def take_dates(work: Claims, text: str) -> None:
     if work.cues.has(_DATES_CUE) or _MAY_BE_DATE.search(text):
         work.take(_DATES, _find_dates)
     if work.cues.has(_TIMES_CUE) or _MAY_BE_TIME.search(text):
-        work.take(_RANGE_HOURS, _find_first_hours)
+        work.take(_RANGE_HOURS, _find_first_hours, _HALF_CUE)
         work.take(_TIMES, _find_times)
 
 

@@ -29,6 +29,7 @@ class Claims:
         self.cues = read_cues(text)
         self.facts: list[Fact] = []
         self.windows: list[tuple[int, int]] | None = None
+        self.has_digits = True
 
     def near_digits(self) -> bool:
         """Search near digits only from now on. Return whether there is a digit."""
@@ -91,3 +92,4 @@ class Claims:
             pieces += (self.text[copied_to:first], "\0" * (last - first))
             copied_to = last
         self.text = "".join((*pieces, self.text[copied_to:]))
+        self.has_digits = self.has_digits and bool(_DIGITS.search(self.text))

@@ -7,6 +7,7 @@ from fairtrial.text.facts.units import CURRENCY
 
 _CUSTOMARY = 0.02
 """The relative error that people accept when they convert units of another system, for example 5 km to 3 miles."""
+_MOST_CUSTOMARY = 1.5 * _CUSTOMARY
 _CUSTOMARY_FACTORS = (0.0254, 0.3048, 0.9144, 1609.344, 28.349523125, 453.59237, 3.785411784, 0.2365882365, 0.473176473)
 _EXACT = 1e-7
 """The relative error of a conversion between units."""
@@ -45,8 +46,8 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     about = fact.about or counterpart.about
     if fact.kind == counterpart.kind and fact.kind in _COMPARE:
         return _COMPARE[fact.kind](fact, counterpart, tolerance, about)
-    latter_readings = _distinct(counterpart)
-    for former in _distinct(fact):
+    latter_readings = _distinct(counterpart) if counterpart.kind == "amount" else counterpart.readings
+    for former in _distinct(fact) if fact.kind == "amount" else fact.readings:
         dimension, value, size_as_written, _ = former
         for latter in latter_readings:
             other, other_value, other_size, _ = latter
@@ -64,9 +65,9 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
 
 
 def _distinct(fact: Fact) -> tuple[Reading, ...]:
-    """Return the readings that differ beside a fact of another kind: those of $ differ in their currency alone."""
+    """Return the readings of an amount that differ beside a fact of another kind: those of $ have one number."""
     first, last = fact.readings[0], fact.readings[-1]
-    if fact.kind == "amount" and first[1:] == last[1:] and last.dimension.startswith(CURRENCY):
+    if first[1:] == last[1:] and last.dimension.startswith(CURRENCY):
         return fact.readings[:1]
     return fact.readings
 
@@ -123,10 +124,13 @@ def _is_same(a: float, b: float, tolerance: float = 0.0) -> bool:
 
 
 def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: float, *, about: bool) -> bool:
-    size = max(abs(a), abs(b))
+    size, difference = max(abs(a), abs(b)), abs(a - b)
+    if difference > max(tolerance, _MOST_CUSTOMARY) * size and difference > max(former.step, latter.step):
+        # No rule below makes them equal.
+        return False
     # 3.14159 is 3.14, as exact as the reference is.
     near = 0.5 * former.step * (1 + _EXACT) if latter.step < former.step and _is_decimal(former) else 0.0
-    if a == b or abs(a - b) <= max(tolerance * size, near):
+    if difference <= max(tolerance * size, near):
         return True
     if former.dimension == NUMBER and not about:
         return _is_same(a, b)

@@ -49,6 +49,8 @@ from fairtrial.text.lazy_pattern import LazyPattern
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}(?:\.\d{1,18})?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
 _SIGN = r"(?:(?<![a-z0-9)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マイナス|氷点下)?"
 _TO = r"[ ]?(?:-|~|to|or|and|から|至|到|에서|または|或|或者|、|내지)[ ]?"
+_RANGE_END = r"(?:(?<=[-~ord至到或者、 +下負负하ス.])|(?<=から)|(?<=または)|(?<=에서)|(?<=내지))"
+"""What stands before the second number of a range: the end of one of the words above, a sign or a space."""
 # A search for one set of signs goes to its places at once.
 _ASCII_NUMBER_START = r"[\d+.m-](?:(?<=\d)|(?<=[-+])(?=\.?\d)|(?<=\.)(?=\d)|(?<=m)(?=inus))"
 _NUMBER_START = (
@@ -81,7 +83,9 @@ _TEMPERATURE = LazyPattern(
 def _quantity_source(*, ascii_only: bool) -> str:
     unit = unit_pattern(ascii_only=ascii_only)
     return (
-        rf"(?=[-+.\dm零負负영マ氷])(?=[-+]?\.?\d|minus|[零負负영マ氷])(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
+        rf"(?=[-+.\dm零負负영マ氷])(?=[-+]?\.?\d|minus|[零負负영マ氷])"
+        # A range has a second number close behind the first.
+        rf"(?:(?=[^\d]{{0,9}}[\d.,]{{1,52}}[^\d]{{1,40}}{_RANGE_END}\d)(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
         rf"(?P<number>{_SIGN}{_NUM})[ -]{{0,2}}(?:more |additional |full |whole |consecutive )?(?P<unit>{unit})(?:(?<=[块塊元圓])(?P<rest>\d(?!\d|[.,]\d|[个個年月天日次])))?"
     )
 
@@ -203,14 +207,19 @@ def _take_numbers(work: Claims, text: str) -> None:
         work.take(CODES, find_code)
     take_dates(work, text)
     work.take(PERIODS, find_periods, PERIODS_CUE)
-    work.take_many(_MONEY[cues.ascii], _amounts, sign_cue())
-    work.take_many(_PERCENT, _percents, _PERCENT_CUE)
-    work.take_many(OUT_OF, find_shares, OUT_OF_CUE)
-    work.take_many(_QUANTITY[cues.ascii], _quantities, unit_cue())
+    # When no digit is left, no pattern that needs one is tried.
+    if work.has_digits:
+        work.take_many(_MONEY[cues.ascii], _amounts, sign_cue())
+    if work.has_digits:
+        work.take_many(_PERCENT, _percents, _PERCENT_CUE)
+        work.take_many(OUT_OF, find_shares, OUT_OF_CUE)
+    if work.has_digits:
+        work.take_many(_QUANTITY[cues.ascii], _quantities, unit_cue())
     if len(work.facts) > 1:
         join_compounds(work, text)
-    work.take(_ORDINAL, _ordinal, _ORDINAL_CUE)
-    work.take(_PLAIN, _plain_number)
+    if work.has_digits:
+        work.take(_ORDINAL, _ordinal, _ORDINAL_CUE)
+        work.take(_PLAIN, _plain_number)
     work.windows = None
 
 

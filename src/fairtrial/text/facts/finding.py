@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ class Finding(NamedTuple):
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(NamedTuple):
     """The state of each fact of a reference, and the clauses that the reply turns round."""
 
     findings: tuple[Finding, ...]

@@ -24,12 +24,13 @@ _LOST = LazyPattern(
 _BEFORE_NUMERAL = LazyPattern(
     r"(?<![a-z])(?:have|has|are|were|to|is|was|the|in|for)(?=(?:two|three|four|five|six|seven|eight|nine|twelve)(?![a-z]))"
 )
-_MAY_BE_LOST = LazyPattern(r"\d(?:,\d{4}|0s\d|\. \d|(?<=[a-z,] [12])\d{4})")
 _AGE = LazyPattern(
     r"\b(?:age|aged|age of) (?P<years>\d{1,3})(?![\w-]|[.,]\d| ?(?:years?|months?|weeks?|days?|to|and|or)\b)"
 )
 _AGES = frozenset({"age", "aged"})
-_BESIDE_DIGIT = LazyPattern(r"\d(?:(?<=[a-z]\d)|[a-z])")
+_BESIDE_DIGIT = LazyPattern(
+    rf"\d(?:,\d{{4}}|0s\d|\. \d|(?<=[a-z,] [12])\d{{4}}|(?<=[a-z]\d)|(?:{_AFTER.replace(' ', '|')})(?![a-z0-9])|(?:th)?every)"
+)
 _GLUED = LazyPattern(
     rf"(?<![a-z0-9_.@/#-])(?P<word>{_SMALL.replace(' ', '|')})(?=\d{{1,4}}(?![a-z0-9_-])|\d{{4}}s|\d{{4}}(?:{_AFTER.replace(' ', '|')})(?![a-z]))"
     rf"|(?<=\d\d\d\d)(?=(?:{_AFTER.replace(' ', '|')})(?![a-z0-9]))|(?<=\dth)(?=every)"
@@ -110,11 +111,12 @@ def split_glued(text: str) -> list[tuple[int, int, str]]:
     edits: list[tuple[int, int, str]] = []
     if not words.isdisjoint(_GLUED_NUMERALS):
         edits += [(place, place, " ") for place in _places_in_numerals(text)]
-    if _MAY_BE_LOST.search(text):
+    beside_digit = _BESIDE_DIGIT.search(text)
+    if beside_digit:
         edits += [
             (*(match.span(match.lastgroup) if match.lastgroup else match.span()), "") for match in _LOST.finditer(text)
         ]
-    if _BESIDE_DIGIT.search(text) or not words.isdisjoint(_GLUED_MONTHS):
+    if beside_digit or not words.isdisjoint(_GLUED_MONTHS):
         edits += [(match.end(), match.end(), " ") for match in _GLUED.finditer(text)]
     return sorted(edits)
 

@@ -32,9 +32,21 @@ _COUNTERS = (
     "席港道站排列盤盘碗串半刻世者社校艘架門门車両車车便連连週校票問问題题句字話话厘畳坪畝亩亿億万萬千百十例勝胜敗负場步泊膳杯切人组款種样樣大"
 )
 _FIRSTS = {piece.lstrip("(?:")[0] for piece in re.sub(r"\(\?<!.*?\)", "", _NOT_NUMBERS).split("|")}
+
+
+def _group_not_numbers() -> str:
+    """Return the pattern of what is no numeral, grouped by its first sign, which a match looks at first."""
+    groups: dict[str, list[str]] = {}
+    for piece in re.findall(r"(?:\([^)]*\)|[^|(])+", _NOT_NUMBERS):
+        first = piece[0] if piece[0] != "(" else ""
+        groups.setdefault(first, []).append(piece[len(first) :])
+    return "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in groups.items())
+
+
 _RUN = StartPattern(
-    f"[{_SIGN}0-9打半过過ひふみよいむなやこ{''.join(sorted(_FIRSTS))}]",
-    rf"(?<!第)(?P<skip>{_NOT_NUMBERS})"
+    # Digits alone are no numeral: a Chinese numeral, a share or a half follows.
+    rf"[{_SIGN}0-9打半过過ひふみよいむなやこ{''.join(sorted(_FIRSTS))}](?:(?<![0-9])|(?=[0-9.,]{{0,40}}(?:[{_SIGN}折]|分[の之]|[ ]?[成割]|.{{1,2}}半)))",
+    rf"(?<!第)(?P<skip>{_group_not_numbers()})"
     rf"|百分之(?P<percent>[{_SIGN}点點0-9.]{{1,24}})"
     rf"|(?P<below>[{_SIGN}0-9]{{1,24}})分の(?P<above_ja>[{_SIGN}0-9]{{1,24}})"
     rf"|(?P<under>[{_SIGN}0-9]{{1,24}})分之(?P<above>[{_SIGN}0-9]{{1,24}})"

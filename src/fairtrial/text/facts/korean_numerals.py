@@ -41,7 +41,8 @@ _SINO_UNIT = (
 _SIGN = "영공일이삼사오육륙칠팔구십백천만억조"
 _FIRSTS = {word[0] for words in (_TWO_OR, _DAYS, _UNITS, _TENS, ("절반", "반값")) for word in words}
 _NUMERAL = StartPattern(
-    rf"[{_SIGN}\d{''.join(sorted(_FIRSTS))}]",
+    # Inside a word, a numeral stands only before 분의.
+    rf"\d+|[{_SIGN}{''.join(sorted(_FIRSTS))}](?:(?<![가-힣].)|(?<=[{_SIGN}])(?=[{_SIGN}\d]{{0,11}}[ ]?분의))",
     rf"(?P<parts>[{_SIGN}\d]{{1,12}})[ ]?분의[ ]?(?P<above>[{_SIGN}\d]{{1,12}})"
     r"|(?<![가-힣])(?:"
     rf"(?P<two_or>한두|두세|서너|너댓|네댓|대여섯|예닐곱)(?=[ ]?(?:{_COUNTER}))"
@@ -103,6 +104,8 @@ def _digits(match: re.Match[str]) -> str | None:  # noqa: PLR0911  (one line a f
 def _with_halves(text: str, edits: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Return the edits, and one for each 반 behind a numeral with its unit, as in 1시간 반."""
     halves: list[tuple[int, int, str]] = []
+    if "반" not in text:
+        return edits
     places = {end: place for place, (_, end, _) in enumerate(edits)}
     for match in _UNIT_HALF.finditer(text):
         start = match.start(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cache
+from operator import add
 from typing import NamedTuple
 from unicodedata import combining, normalize
 
@@ -44,9 +45,15 @@ class _Sentence(NamedTuple):
     tokens: tuple[str, ...]
     words: frozenset[str]
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the places of the tokens in the text of the sentence."""
-        return [token.span() for token in _TOKEN.finditer(text, self.start, self.end)]
+    def span(self, text: str, first: int, last: int) -> tuple[int, int]:
+        """Return the place of the tokens from `first` up to `last` in the text of the sentence."""
+        start = end = self.start
+        for place, token in enumerate(self.tokens[:last]):
+            found_at = text.find(token, end)
+            end = found_at + len(token)
+            if place == first:
+                start = found_at
+        return start, end
 
 
 def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> list[Replaced]:
@@ -156,11 +163,8 @@ def _compare_sentences(
     former: _Sentence, latter: _Sentence, reference: str, reply: str, certain: frozenset[str]
 ) -> Iterator[Replaced]:
     replacements = _replacements(former.tokens, latter.tokens)
-    if not replacements:
-        return
-    spans, other_spans = former.spans(reference), latter.spans(reply)
     for a, b, c, d in replacements:
-        expected, actual = (spans[a][0], spans[b - 1][1]), (other_spans[c][0], other_spans[d - 1][1])
+        expected, actual = former.span(reference, a, b), latter.span(reply, c, d)
         name, counterpart = reference[slice(*expected)], reply[slice(*actual)]
         if not (name[0].isalpha() and counterpart[0].isalpha()):
             continue
@@ -181,13 +185,18 @@ def _replacements(former: Sequence[str], latter: Sequence[str]) -> list[tuple[in
         (place for place in range(shorter - first) if former[-1 - place] != latter[-1 - place]), shorter - first
     )
     middle, other_middle = former[first : len(former) - last], latter[first : len(latter) - last]
-    matcher = SequenceMatcher(None, middle, other_middle, autojunk=False)
-    same = first + last + sum(block.size for block in matcher.get_matching_blocks())
+    same, changes = first + last, [("replace", 0, len(middle), 0, len(other_middle))]
+    if not (middle and other_middle):
+        return []
+    if not set(middle).isdisjoint(other_middle):
+        matcher = SequenceMatcher(None, middle, other_middle, autojunk=False)
+        same += sum(block.size for block in matcher.get_matching_blocks())
+        changes = matcher.get_opcodes()
     if 2 * same < _ALIKE * (len(former) + len(latter)):
         return []
     return [
         (first + a, first + b, first + c, first + d)
-        for tag, a, b, c, d in matcher.get_opcodes()
+        for tag, a, b, c, d in changes
         if tag == "replace" and b - a <= _LONGEST_NAME and d - c <= _LONGEST_NAME
     ]
 
@@ -245,7 +254,7 @@ def _beginnings() -> tuple[frozenset[str], frozenset[str]]:
 def _may_hold_place(small: str) -> bool:
     words, pairs = _beginnings()
     return not words.isdisjoint(_FIRST.compiled.findall(small)) or (
-        not small.isascii() and any(small[place : place + 2] in pairs for place in range(len(small) - 1))
+        not small.isascii() and not pairs.isdisjoint(map(add, small, small[1:]))
     )
 
 

@@ -25,8 +25,8 @@ class _Table(NamedTuple):
     phrases: dict[str, tuple[str, ...]]
     counterparts: LazyPattern
     counts: dict[str, int]
-    by_letters: dict[str, tuple[str, ...]]
-    """The English words and phrases by the Latin letters with which they begin."""
+    beginnings: dict[str, tuple[str, ...]]
+    """The English words and phrases by the Latin letters with which they begin, the others by their first sign."""
 
 
 @cache
@@ -45,14 +45,17 @@ def _table() -> _Table:
     phrases: dict[str, list[str]] = {}
     for word in sorted((word for word in words if word.isascii()), key=len, reverse=True):
         phrases.setdefault(word.split()[0], []).append(word)
-    by_letters: dict[str, list[str]] = {}
+    beginnings: dict[str, list[str]] = {}
     for first, items in phrases.items():
         if match := _ENGLISH.match(first.split("-")[0]):
-            by_letters.setdefault(match[0], []).extend(items)
+            beginnings.setdefault(match[0], []).extend(items)
+    for word in words:
+        if not word.isascii():
+            beginnings.setdefault(word[0], []).append(word)
     return _Table(
         words, {first: tuple(item) for first, item in phrases.items()},
         LazyPattern(alternatives(word for word in words if not word.isascii())), counts,
-        {letters: tuple(item) for letters, item in by_letters.items()},
+        {beginning: tuple(item) for beginning, item in beginnings.items()},
     )  # fmt: skip
 
 
@@ -65,17 +68,21 @@ _WINDS = frozenset(
 """Directions that agree with both of their parts: "in the southeastern corner" does not deny "in the south"."""
 
 
-def may_hold_values(text: str, words: frozenset[str]) -> bool:
-    """Return whether a small-letter text with some Latin words may hold a value. Only a text in ASCII is looked at."""
-    if not text.isascii() or not _WINDS.isdisjoint(words):
+def may_hold_values(text: str, words: frozenset[str], signs: frozenset[str] = frozenset()) -> bool:
+    """Return whether a text in small letters may hold a value. It has some Latin words and, unless in ASCII, signs."""
+    if not _WINDS.isdisjoint(words):
         return True
-    by_letters = _table().by_letters
-    return any(phrase in text for first in by_letters.keys() & words for phrase in by_letters[first])
+    beginnings = _table().beginnings
+    for first in (beginnings.keys() & words) if text.isascii() else (beginnings.keys() & (words | signs)):
+        for phrase in beginnings[first]:
+            if phrase in text:
+                return True
+    return False
 
 
 def find_values(text: str, words: frozenset[str]) -> list[Value]:
     """Return the values of a clause in small letters with some Latin words."""
-    if not may_hold_values(text, words):
+    if not may_hold_values(text, words, frozenset() if text.isascii() else frozenset(text)):
         return []
     table = _table()
     values: list[Value] = []

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from fairtrial.text.facts.fact import Kind, Reading
-from fairtrial.text.facts.word_patterns import Cue, alternatives
-from fairtrial.text.lazy_pattern import LazyPattern
+from fairtrial.text.facts.word_patterns import Cue, StartPattern, alternatives
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "month": 2592000, "quarter": 7776000,
             "year": 31536000, "fortnight": 1209600, "night": 86400}  # fmt: skip
@@ -22,7 +21,8 @@ _WORDS = {
     "year": "매년 연간 해마다 每年 毎年 年額 年利 年率 年费 年費 年薪 年增 年減 年间 per-year a-year each-year every-year per-annum yearly annually annual /yr /year",
 }
 _NAMES = {name.replace("-", " "): span for span, names in _WORDS.items() for name in names.split()}
-PERIODS = LazyPattern(
+PERIODS = StartPattern(
+    "[/1abdehmpqwy周四天季年日月毎每週隔격년매분시연월일주초해]",
     lambda: alternatives((name for name in _NAMES if not name.startswith("/")), starts=True, ends=True)
     + r"|/(?:s|min|h|hr|hour|day|week|mo|month|yr|year)(?![a-z])"
     # One unit of time beside an amount or a limit: 1일 최대 5회, 1小時20元, 1日2回, 週45時間, 월 4%.

@@ -6,7 +6,6 @@ that exclude one another ("open" and "closed"). An odd number of differences tur
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from typing import NamedTuple
 from fairtrial.text.facts.canonical import canonicalise
 from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.opposites import find_values, has_two_values, may_hold_values
-from fairtrial.text.facts.word_patterns import read_cues
+from fairtrial.text.facts.word_patterns import StartPattern, read_cues
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _SHARED = 0.7
@@ -88,7 +87,9 @@ _ASCII_BREAK = LazyPattern(
     r"(?=[.!?;:\n|,()\-baswh])(?:[.!?](?=\s|$)|[;:\n|]|,(?!\d)\s*|(?<=\s)-(?=\s)|\((?=[^)]{6})|\)"
     r"|\b(?:but|and|because|so|although|while|whereas|however)\b)"
 )
-_NEGATION = LazyPattern(
+_NEGATION = StartPattern(
+    r"[acdfhinruw-](?:(?<=n)(?=[oe'])|(?<=d)(?=o)|(?<=w)(?=[iho])|(?<=i)(?=s)|(?<=r)(?=e)|(?<=[fu])(?=[an])|(?<=[ach])(?=[va])|(?<=-)(?=f))"
+    r"|[가관금끊넘못문변불빠뿐상수아안않없에이중지진초틀할휴おかくざしすずでとなぬま不休会停免别別勿危可好定对対對少差控无是會有未沒没無申禁能莫行要超閉間闭非]",
     # What looks like a negation and is none, or belongs to a limit, comes first.
     r"(?P<none>not only|no (?:later|earlier|sooner|more|less|fewer|longer|greater) than|not (?:more|less|fewer|later|over|exceed\w*) |no problem|no worries|no doubt"
     r"|(?:do not|don't) hesitate|(?:do not|don't) worry|whether or not|no matter|not exceed|never exceeds?|never more than|\bno\.? ?(?=\d)"
@@ -102,13 +103,14 @@ _NEGATION = LazyPattern(
     r"|\b(?:not|never|none|nobody|neither|nor|cannot|without|unable|hardly|no)\b|\b(?:fails?|failed|refuses?|refused) to\b|n't\b"
     r"|(?<![가-힣])안 ?(?=[되돼됩됐했하합해할가나오와먹쓰보받열])|(?<![가-힣])못 ?(?=[하했합해할가간갔오온와받먹쓰])|지[는도를]? ?(?:않|못|말|마(?=[세시십]))|진 ?않|없|아니(?!면|라)|아닙|아닌|아님|불가(?!피)|할 수 ?없"
     r"|な(?:い(?!で?しょうか)|かった|けれ|く(?=て|な|は|も)|し(?=[。で、]|$))|ませ?ん|まい(?=[。、]|$)|ず(?=に|、|。|$)|不可|ぬ(?=[。、]|$)"
-    r"|免(?=手续|手續|收|运费|運費|押金|服务费|服務費|付)|不|没|沒|未|无|無|非|勿|莫|别|別)"
+    r"|免(?=手续|手續|收|运费|運費|押金|服务费|服務費|付)|不|没|沒|未|无|無|非|勿|莫|别|別)",
 )
 _MAY_NEGATE = LazyPattern(
     r"n't|no|without|unable|fail|refuse|hardly|refrain|avoid|repeal|-free|[안못않없아말마금중휴불]|[な無ぬまず不禁控対休定停闭閉免没沒未无非勿莫别別]"
 )
-_ONLY = LazyPattern(
-    r"\b(?:only|except|besides|other than|apart from|unless|if)\b|(?<=[가-힣])만(?=[ 이은을])|외에|이외|のみ|だけ|しか|以外|只|仅|僅|除了|除非|以外"
+_ONLY = StartPattern(
+    r"[abeiouしだの仅以僅只除만외이]",
+    r"\b(?:only|except|besides|other than|apart from|unless|if)\b|(?<=[가-힣])만(?=[ 이은을])|외에|이외|のみ|だけ|しか|以外|只|仅|僅|除了|除非|以外",
 )
 _WORD = LazyPattern(r"[a-z]+|\d+(?:\.\d+)?|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]|[가-힣]+")
 _STOP = frozenset(
@@ -120,10 +122,12 @@ _STOP = frozenset(
         "被 给 給 您 你 我 们 們 不 没 沒 未 无 無 非 并 並 别 別 这 這 那 真 事 实 實"
     ).split()
 )
-_ENGLISH_ENDINGS = LazyPattern(r"(?:ies|ed|ing|es|s|d)$")
-_KOREAN_ENDINGS = LazyPattern(
-    r"(?:입니다|합니다|됩니다|습니다|니다|해요|돼요|이에요|예요|어요|아요|세요|하지|되지|지|하고|이고|고|은|는|이|가|을|를|의|에서|에게|에|으로|로|와|과|도|만|까지|부터)$"
+_ENGLISH_ENDINGS = frozenset("ies ed ing es s d".split())
+_KOREAN_ENDINGS = frozenset(
+    "입니다 합니다 됩니다 습니다 니다 해요 돼요 이에요 예요 어요 아요 세요 하지 되지 지 하고 이고 고 은 는 이 가 을 를 의 에서 에게 에 으로 로 와 과 "
+    "도 만 까지 부터".split()
 )
+_LONGEST_ENDING = 3
 
 
 class Polarity(NamedTuple):
@@ -175,8 +179,12 @@ def compare_polarity(reference: str, reply: str, *, repeats: bool = True) -> Pol
 
 def _may_turn_round(text: str) -> bool:
     """Return whether a canonical text may hold a negation or one of the values that exclude one another."""
-    words = read_cues(text).words
-    return not words.isdisjoint(_NEGATIVE_WORDS) or may_hold_values(text, words)
+    cues = read_cues(text)
+    return (
+        not cues.words.isdisjoint(_NEGATIVE_WORDS)
+        or (not cues.ascii and bool(_MAY_NEGATE.search(text)))
+        or may_hold_values(text, cues.words, cues.signs)
+    )
 
 
 def _is_turned_round(former: _Content, latter: _Content, flips: list[str]) -> bool:
@@ -189,11 +197,12 @@ def _turns_round(content: _Content) -> bool:
     return bool(content.negations or content.values)
 
 
-_FALSE = LazyPattern(
+_FALSE = StartPattern(
+    r"[afinuwう不事假嘘有正誤謊谎錯错間거맞사잘틀]",
     r"\b(?:not|n't|never) (?:\w+ )?(?:true|correct|accurate|the case)\b|\b(?:untrue|a myth)\b|\b(?:false|incorrect|wrong|inaccurate)\b(?! (?!that|to|and|or|because|as|when|if|for|in|on|about|statement|information)[a-z])"
     r"|사실이 아[니닙]|사실과 [달다]|거짓|틀[린립렸]|맞지 않|잘못된|사실무근"
     r"|事実では(?:な|あ)|事実と異な|嘘|うそ|誤り|間違い(?:です|だ|であ)|正しくな|正しくあ"
-    r"|不属实|不屬實|不是真的|不是事实|不是事實|不真实|不真實|假的|谎|謊|错误|錯誤|不正确|不正確|不准确|不準確|有误|有誤|不对|不對"
+    r"|不属实|不屬實|不是真的|不是事实|不是事實|不真实|不真實|假的|谎|謊|错误|錯誤|不正确|不正確|不准确|不準確|有误|有誤|不对|不對",
 )
 _FALSE_WORDS = frozenset("true correct accurate case untrue myth false incorrect wrong inaccurate".split())
 """One of these stands in each English match of the pattern."""
@@ -349,9 +358,17 @@ def _stem(word: str) -> str:
     if word in _STOP:
         return ""
     if word[0].isascii():
-        return _ENGLISH_ENDINGS.sub("", word) if len(word) > 4 else word
+        return _cut_ending(word, _ENGLISH_ENDINGS) if len(word) > 4 else word
     if "가" <= word[0] <= "힣":
-        if (re.match(r"[안못없않아]", word) and len(word) <= 4) or word[0] in "있없":
+        if (word[0] in "안못없않아" and len(word) <= 4) or word[0] in "있없":
             return ""
-        return _KOREAN_ENDINGS.sub("", word)[:2]
+        return _cut_ending(word, _KOREAN_ENDINGS)[:2]
+    return word
+
+
+def _cut_ending(word: str, endings: frozenset[str]) -> str:
+    """Return a word without its longest ending."""
+    for size in range(_LONGEST_ENDING, 0, -1):
+        if word[-size:] in endings:
+            return word[:-size]
     return word

@@ -168,7 +168,7 @@ def _topics(text: str) -> tuple[str, ...]:
         small = _FREEDOMS.sub("", small)
     pattern = _words()
     if small.isascii():
-        cues = read_cues(small).words & _cue_words()
+        cues = _cue_words().intersection(_LATIN.findall(small))
         if not cues:
             return ()
         if len(cues) == 1:

@@ -85,4 +85,6 @@ def _rows(name: str) -> list[tuple[str, Unit]]:
 
 def _any_unit(names: list[str], *, ascii_only: bool) -> str:
     """Return a pattern of units. Behind a unit in Latin letters, no letter and no digit may follow."""
-    return alternatives((name for name in names if name.isascii() or not ascii_only), ends=True)
+    chosen = [name for name in names if name.isascii() or not ascii_only]
+    firsts = "".join(sorted({re.escape(name[0]) for name in chosen}))
+    return f"(?=[{firsts}])(?:{alternatives(chosen, ends=True)})"

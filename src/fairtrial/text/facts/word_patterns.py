@@ -29,6 +29,14 @@ class StartPattern(LazyPattern):
                 read_to = match.end()
                 yield match
 
+    def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
+        """Return the first match, or None."""
+        match_at = self.match
+        for place in self._starts.finditer(text, start, end):
+            if match := match_at(text, place.start(), end):
+                return match
+        return None
+
 
 class Cue(NamedTuple):
     """What a text must hold before a pattern can match it: one of the Latin words, or one of the signs."""
