@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from commands import fairtrial
 from fairtrial import EvalSet, ModeHistory, Recording, history, mode_history, score
@@ -51,6 +52,26 @@ def test_a_mode_is_new(url: str) -> None:
     own = line(along(url))
     assert (own.state, own.first, own.last) == ("new", runs[2], runs[2])
     assert own.cases == (None, None, 2)
+
+
+def test_more_runs_take_no_more_queries(url: str) -> None:
+    """Three runs and six runs take as many."""
+    numbers = []
+    for _ in range(2):
+        for _ in range(3):
+            add_run(url, [SUITE, LOST])
+        runs, statements = history(store=url, series=["eval_set"]), list[str]()
+
+        def note(*arguments: object, statements: list[str] = statements) -> None:
+            statements.append(str(arguments[2]))
+
+        sa.event.listen(sa.Engine, "before_cursor_execute", note)
+        try:
+            mode_history(runs, store=url)
+        finally:
+            sa.event.remove(sa.Engine, "before_cursor_execute", note)
+        numbers.append(sum("fairtrial_" in statement for statement in statements))
+    assert numbers[0] == numbers[1] > 0
 
 
 def test_a_mode_was_seen_before(url: str) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fairtrial.analysis.measured_run import CASES, MeasuredRun
 from fairtrial.analysis.run_series import find_state
 from fairtrial.records.run_history import CaseLine
+
+if TYPE_CHECKING:
+    from fairtrial.records.keys import CaseKey
 
 _RANKS = {"broken": 0, "flaky": 1}
 """The places of states in the order of cases. All others come last."""
@@ -35,6 +39,8 @@ class CaseLines:
         """Go on after the runs of these ids, in which the cases have these marks."""
         self._ids = list(ids)
         self._marks = {(case.eval_set, case.case): case for case in marks}
+        self._last: tuple[list[CaseKey], list[str]] = ([], [])
+        self._places: list[CaseMarks] = []
 
     @property
     def marks(self) -> list[CaseMarks]:
@@ -43,19 +49,27 @@ class CaseLines:
 
     def add(self, run: MeasuredRun) -> None:
         """Add the next run."""
-        number, column = len(self._ids), run.columns[CASES]
+        number = len(self._ids)
         self._ids.append(run.info.id)
-        for case, key in enumerate(run.keys):
-            place = (key.eval_set, key.case)
-            if (marks := self._marks.get(place)) is None:
-                marks = self._marks[place] = CaseMarks(key.eval_set, key.case, "", key.digest)
-            if marks.digest != key.digest:
-                marks.edited.append(number)
-            marks.name, marks.digest = run.names[case] or key.case, key.digest
-            if (sample := column.sample(case)) is not None:
+        if self._last != (run.keys, run.names):
+            self._places = [self._mark(number, key, name) for key, name in zip(run.keys, run.names, strict=True)]
+            is_unique = len(set(map(id, self._places))) == len(self._places)
+            self._last = (run.keys, run.names) if is_unique else ([], [])
+        for marks, (mean, attempts) in zip(self._places, run.columns[CASES].means(), strict=True):
+            if attempts:
                 marks.runs.append(number)
-                marks.attempts.append(sample.attempts)
-                marks.passed.append(round(sample.mean * sample.attempts))
+                marks.attempts.append(attempts)
+                marks.passed.append(round(mean * attempts))
+
+    def _mark(self, number: int, key: CaseKey, name: str) -> CaseMarks:
+        """Return the marks of a case, which has this key and name from a run on."""
+        place = (key.eval_set, key.case)
+        if (marks := self._marks.get(place)) is None:
+            marks = self._marks[place] = CaseMarks(key.eval_set, key.case, "", key.digest)
+        if marks.digest != key.digest:
+            marks.edited.append(number)
+        marks.name, marks.digest = name or key.case, key.digest
+        return marks
 
     def collect(self, last: int) -> tuple[CaseLine, ...]:
         """Return the cases of the last runs: broken ones, then flaky ones, the latest first, then all others."""

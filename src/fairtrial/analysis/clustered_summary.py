@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain, repeat, starmap
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,6 +17,9 @@ from fairtrial.stats.pass_k import NO_INTERVALS, without_intervals
 if TYPE_CHECKING:
     from fairtrial.analysis.measured_run import Measure, MeasuredRun
     from fairtrial.records.summary import CriterionSummary, Estimate, Summary
+
+_FEW = 16
+"""The estimate of units with so many different values at most is remembered."""
 
 
 def with_clustered_intervals(summary: Summary, run: MeasuredRun, valid: MeasuredRun) -> Summary:
@@ -50,7 +55,16 @@ def _rate(run: MeasuredRun, criterion: CriterionSummary) -> Estimate:
 def estimate_cases(run: MeasuredRun, measure: Measure, cases: Sequence[int]) -> tuple[int, Estimate]:
     """Return how many of some cases have a measure, and its mean with its interval."""
     units, number, attempts = _units(run, measure.name, cases)
-    return number, rate_estimate(units, attempts) if measure.is_rate else mean_estimate(units, measure.range)
+    if not measure.is_rate:
+        return number, mean_estimate(units, measure.range)
+    counts = units.counts(_FEW)
+    return number, rate_estimate(units, attempts) if counts is None else _estimate_rate(counts, attempts)
+
+
+@lru_cache(maxsize=1 << 10)
+def _estimate_rate(counts: tuple[tuple[float, int], ...], attempts: int) -> Estimate:
+    """Return the pass rate over units with few values. Many runs of the same cases have equal counts."""
+    return rate_estimate(Moments(chain.from_iterable(starmap(repeat, counts))), attempts)
 
 
 def _units(run: MeasuredRun, measure: str, cases: Sequence[int] | None = None) -> tuple[Moments, int, int]:
@@ -60,5 +74,7 @@ def _units(run: MeasuredRun, measure: str, cases: Sequence[int] | None = None) -
         return Moments(), 0, 0
     places = range(len(run.keys)) if cases is None else cases
     samples = {case: own for case in places if (own := column.sample(case)) is not None}
-    values = cluster_values([own.mean for own in samples.values()], list(map(run.cluster, samples)))
+    values = [own.mean for own in samples.values()]
+    if run.clusters:
+        values = cluster_values(values, list(map(run.cluster, samples)))
     return Moments(values), len(samples), sum(own.attempts for own in samples.values())

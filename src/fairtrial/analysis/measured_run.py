@@ -15,18 +15,19 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fairtrial.analysis.attack_measures import ATTACK_RATES, list_rates, rate_values
+from fairtrial.analysis.case_column import CaseColumn
 from fairtrial.errors import UsageError, nearest
 from fairtrial.records.attempt_rule import AttemptEvidence, AttemptRules, case_evidence
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.run_comparison import ComparedRun
 from fairtrial.records.score import Range, Score
-from fairtrial.stats.fixed_cases import CaseSample, case_sample
 
 if TYPE_CHECKING:
     from fairtrial.records.attempt_row import AttemptRow, CriterionTerms
     from fairtrial.records.judging.calibration import Calibration
     from fairtrial.records.run import RunInfo
+    from fairtrial.stats.fixed_cases import CaseSample
     from fairtrial.stats.judge_agreement import Pair
 
 CASES = "cases"
@@ -70,57 +71,6 @@ class Measure:
     def value(self, share: float) -> float:
         """Return the value of a share."""
         return self.range.bounds[0] + self.width * (1 - share if self.lower_is_better else share)
-
-
-class CaseColumn:
-    """The attempts of each case by one measure: mean, variance, and how many are scored and missing.
-
-    The columns take 24 bytes a case, however many attempts there are.
-    """
-
-    def __init__(self) -> None:
-        self._means = array("d")
-        self._variances = array("d")
-        self._counts = array("I")
-        self._missing = array("I")
-
-    def add(self, values: Sequence[float], missing: int) -> None:
-        """Add the next case."""
-        sample = case_sample(values) if values else CaseSample(0.0, 0.0, 0)
-        self._means.append(sample.mean)
-        self._variances.append(sample.variance)
-        self._counts.append(sample.attempts)
-        self._missing.append(missing)
-
-    def sample(self, case: int) -> CaseSample | None:
-        """Return the scored attempts of a case, or None if there are none."""
-        if case >= len(self._means) or not self._counts[case]:
-            return None
-        return CaseSample(self._means[case], self._variances[case], self._counts[case])
-
-    def filled(self, case: int, value: float) -> CaseSample | None:
-        """Return all attempts of a case, with a value in place of each missing attempt."""
-        sample, missing = self.sample(case), self.missing(case)
-        if not missing:
-            return sample
-        mean, variance, valued = sample or CaseSample(value, 0.0, 0)
-        count = valued + missing
-        squares = max(0, valued - 1) * variance + valued * missing / count * (mean - value) ** 2
-        return CaseSample((valued * mean + missing * value) / count, squares / (count - 1) if count > 1 else 0.0, count)
-
-    def select(self, cases: Sequence[int]) -> CaseColumn:
-        """Return the column of some of the cases, in the given order."""
-        column = CaseColumn()
-        known = [case for case in cases if case < len(self._means)]
-        column._means.extend([self._means[case] for case in known])
-        column._variances.extend([self._variances[case] for case in known])
-        column._counts.extend([self._counts[case] for case in known])
-        column._missing.extend([self._missing[case] for case in known])
-        return column
-
-    def missing(self, case: int) -> int:
-        """Return the number of attempts of a case that have no value, and should have one."""
-        return self._missing[case] if case < len(self._missing) else 0
 
 
 @dataclass
@@ -243,10 +193,41 @@ def _with_attempts(
             place, group = next(groups, _NO_GROUP)
         yield case, rows
     if place is not None:
-        raise UsageError(
-            f"run {info.id}: holds attempts at position {place}, and no case there; give a complete copy of the run",
-            code="too-little-data",
-        )
+        raise _stray_attempts(info, place)
+
+
+def _stray_attempts(info: RunInfo, position: int) -> UsageError:
+    return UsageError(
+        f"run {info.id}: holds attempts at position {position}, and no case there; give a complete copy of the run",
+        code="too-little-data",
+    )
+
+
+def measure_passes(
+    info: RunInfo,
+    positions: list[int],
+    keys: list[CaseKey],
+    names: list[str],
+    attempts: Sequence[tuple[int, int, int, int, int]],
+) -> MeasuredRun:
+    """Return the measure `cases` of a run as `measure_run` does, from the numbers of attempts at its cases.
+
+    `attempts` are the position of a case, its number of attempts, how many of them passed, how many passed or failed,
+    and how many are missing. The verdicts of the cases are not known. Raises UsageError as `measure_run` does.
+    """
+    if [row[0] for row in attempts] != positions:
+        rows = {row[0]: row for row in attempts}
+        attempts = [rows.pop(position, (position, 0, 0, 0, 1)) for position in positions]
+        if rows:
+            raise _stray_attempts(info, min(rows))
+    run = MeasuredRun(info, keys, names, positions, {CASES: Measure(CASES)})
+    _, numbers, passed, decided, missing = zip(*attempts, strict=True) if attempts else ((),) * 5
+    run.columns = {CASES: CaseColumn.from_passes(passed, decided, missing)}
+    run.case_attempts.extend(numbers)
+    run.case_verdicts = [None] * len(keys)
+    if "clusters" in info.config:
+        run.clusters = [info.find_cluster(key.eval_set, key.case) for key in keys]
+    return run
 
 
 def measure_cases(

@@ -47,7 +47,8 @@ class Segment:
 
     def add(self, run_id: str, values: Values) -> int:
         """Add a run, and return the number of its cases that an earlier run has, too."""
-        compared = sum(any(case in earlier for earlier in self.values) for case in values)
+        is_same = bool(self.values) and values.keys() == self.values[-1].keys()
+        compared = len(values) if is_same else sum(any(case in run for run in self.values) for case in values)
         self.ids.append(run_id)
         self.values.append(values)
         del self.ids[:-WINDOW], self.values[:-WINDOW]
@@ -157,15 +158,18 @@ def _why_apart(previous: MeasuredRun | None, run: MeasuredRun, measure: Measure 
 
 def _values(run: MeasuredRun, measure: Measure) -> dict[CaseKey, CaseValue]:
     """Return the attempts of each case as a sum of shares of the range. A whole sum is exactly whole."""
-    column, values = run.columns[measure.name], dict[CaseKey, CaseValue]()
-    numbers = Counter(run.keys)
-    for case, key in enumerate(run.keys):
-        sample = column.sample(case)
-        if sample is None or numbers[key] > 1:
-            continue
-        total = measure.share(sample.mean) * sample.attempts
-        values[key] = (float(round(total)) if abs(total - round(total)) < _ROUNDING else total, sample.attempts)
+    means = list(run.columns[measure.name].means())
+    known = {pair: _sum_attempts(measure, *pair) for pair in set(means)}
+    values = {key: known[pair] for key, pair in zip(run.keys, means, strict=True) if pair[1]}
+    if len(set(run.keys)) < len(run.keys):
+        numbers = Counter(run.keys)
+        values = {key: value for key, value in values.items() if numbers[key] == 1}
     return values
+
+
+def _sum_attempts(measure: Measure, mean: float, attempts: int) -> CaseValue:
+    total = measure.share(mean) * attempts if attempts else 0.0
+    return float(round(total)) if abs(total - round(total)) < _ROUNDING else total, attempts
 
 
 def _row(run: MeasuredRun, measure: Measure | None, compared: int, new_segment: str) -> HistoryRow:

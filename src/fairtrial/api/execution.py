@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 CHUNK = 64
 PATIENCE = 4
 """Recordings in a chunk, and the number of chunks up to which starting processes takes longer than scoring."""
+_WORTH_FOLLOWING = 4096
+"""If the runs of a store have fewer attempts together, a first look at their history takes less than half a second."""
 
 OnResult = Callable[[CaseResult, Verdict], None]
 """Receives each result with its verdict when it is ready."""
@@ -113,7 +115,7 @@ async def execute_in_loop(
         with suppress(StoreError):  # the first error says why the run stops
             run_store.close()
         raise
-    if store is not None and plan.agent is not None:
+    if store is not None and len(run_store.run_ids()) * run_store.count_results(info.id) >= _WORTH_FOLLOWING:
         from fairtrial.api.decisions.history import keep_history
 
         keep_history(store, info.id)

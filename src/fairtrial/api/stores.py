@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from fairtrial.analysis.measured_run import MeasuredRun, list_measures, measure_run, select_measures
+from fairtrial.analysis.measured_run import (
+    CASES,
+    MeasuredRun,
+    list_measures,
+    measure_passes,
+    measure_run,
+    select_measures,
+)
 from fairtrial.analysis.variants import decided_part
 
 if TYPE_CHECKING:
@@ -45,13 +53,25 @@ def measure_series(store: Store, infos: Sequence[RunInfo], measure: str) -> Iter
     """Yield the numbers of runs in their order, as far as a measure needs them. Many runs take few queries.
 
     Data sets are read from their folders. Bodies say with which probability traffic was sampled, so that such runs are
-    read one by one, too.
+    read one by one, too. For the measure `cases`, the database counts the attempts of runs whose criteria are those of
+    the runs before and after them. Then nothing else decides whether such runs can be compared.
     """
+    counted = _find_counted(infos) if measure == CASES else set()
     for start in range(0, len(infos), _RUNS_AT_ONCE):
         part = infos[start : start + _RUNS_AT_ONCE]
         together = {info.id: info for info in part if info.kind != "score" and "dataset" not in info.config}
-        runs = dict(_measure_together(store, together, measure)) if together else {}
+        own = {run_id: together.pop(run_id) for run_id in counted & together.keys()}
+        runs = {run_id: measure_passes(own[run_id], *cases) for run_id, cases in store.count_passes(own)} if own else {}
+        runs |= _measure_together(store, together, measure) if together else {}
         yield from (runs.pop(info.id) if info.id in runs else measure_stored(store, info) for info in part)
+
+
+def _find_counted(infos: Sequence[RunInfo]) -> set[str]:
+    """Return the ids of runs whose criteria are those of the runs before and after them."""
+    terms = [(info.signatures, info.config.get("eval_set_ids")) for info in infos]
+    is_same = [before == after for before, after in pairwise(terms)]
+    inner = zip(infos[1:], is_same, is_same[1:], strict=False)
+    return {info.id for info, first, second in inner if first and second and not info.attempt_rules.baselines}
 
 
 def _measure_together(store: Store, infos: Mapping[str, RunInfo], measure: str) -> Iterator[tuple[str, MeasuredRun]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -97,6 +98,16 @@ class Moments:
                 _share(most, low, width),
             )
         return copied
+
+    def counts(self, most: int) -> tuple[tuple[float, int], ...] | None:
+        """Return the different numbers in order, each with how often it occurs, or None for more than `most` of them.
+
+        Of 4,096 numbers or more, it is None, too.
+        """
+        if self._sums.size:
+            return None
+        counts = Counter(self._values)
+        return tuple(sorted(counts.items())) if len(counts) <= most else None
 
     def _fold(self) -> None:
         self._sums = self._all

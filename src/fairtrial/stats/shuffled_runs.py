@@ -1,14 +1,18 @@
-"""Runs in which the values of each case come in any order, as they could if nothing changed."""
+"""Runs in which the values of each case come in any order, as they could if nothing changed.
+
+The sums of the later values of a case are drawn for several lengths at once, if few sums are possible: of 60 values of
+which two are 1, all nine sums are one of 53.
+"""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, repeat
 from random import Random
 from struct import Struct
 from typing import Any, TypeVar
@@ -31,8 +35,10 @@ _FIELDS = Struct(f"<{len(NO_EVIDENCE)}Q")
 _UNIT = 2.0**28
 _OFFSET = 2.0**14
 """The logarithms of draws are whole numbers of this unit, with an offset that keeps them above 0."""
-ROUNDING = 1e-5
+_ROUNDING = 1e-5
 """The share by which evidence may be smaller because logarithms of draws are rounded."""
+_MOST_SUMS = 100
+"""So many sums of a case are drawn with one random number at most, unless a single length has more."""
 
 
 class ShuffledRuns:
@@ -41,33 +47,45 @@ class ShuffledRuns:
     def __init__(self, runs: Sequence[Mapping[Any, CaseValue]]) -> None:
         self._random = Random(0)  # noqa: S311  (draws that can be repeated, no secret)
         self._lengths = [length for length in LENGTHS if length < len(runs)]
+        self._fields = Struct(f"<{len(self._lengths) * len(NO_EVIDENCE)}Q")
         lines: defaultdict[Hashable, list[tuple[int, CaseValue]]] = defaultdict(list)
         for place, values in enumerate(runs):
             for case, value in values.items():
                 lines[case].append((len(runs) - place, value))
-        self._shuffled_draws: dict[tuple[Draws, tuple[int, ...]], _ShuffledDraws] = {}
-        cases = (self._read(line) for line in sorted(lines.values()))
-        self._cases = [case for case in cases if case is not None]
+        cases = [case for line in sorted(lines.values()) if (case := self._read(line)) is not None]
+        self._offset = len(cases) * _OFFSET
+        self._draws = [case for case in cases if isinstance(case, tuple)]
+        self._means = [case for case in cases if isinstance(case, _ShuffledMeans)]
 
-    def _read(self, line: Sequence[tuple[int, CaseValue]]) -> _ShuffledDraws | _ShuffledMeans | None:
+    def _read(self, line: Sequence[tuple[int, CaseValue]]) -> tuple[_Part, ...] | _ShuffledMeans | None:
         """Return a case, or None if it shows nothing. Each of its values has an age in runs, from 1."""
         case = read_case(tuple(Counter(value for _, value in line).items()))
         if case is None:
             return None
         if isinstance(case, Draws):
-            sizes = tuple(sum(attempts for age, (_, attempts) in line if age <= length) for length in self._lengths)
-            return self._shuffled_draws.setdefault((case, sizes), _ShuffledDraws(case, sizes))
+            sizes = (sum(attempts for age, (_, attempts) in line if age <= length) for length in self._lengths)
+            return _divide(case, (0, *sizes))
         values = [total / attempts if case.is_share else total for _, (total, attempts) in line]
         return _ShuffledMeans(case, values, [sum(age <= length for age, _ in line) for length in self._lengths])
 
-    def draw(self) -> float:
-        """Return the evidence of the next draw."""
-        totals = [0] * len(self._lengths)
-        for case in self._cases:
-            case.add_to(totals, self._random)
-        offset = len(self._cases) * _OFFSET
-        fields = (_FIELDS.unpack(total.to_bytes(_FIELDS.size, "little")) for total in totals)
-        return mix_tests([[field / _UNIT - offset for field in own] for own in fields])
+    def reach(self, evidence: float) -> bool:
+        """Return whether the evidence of the next draw is as large as this, or can seem smaller by rounding alone."""
+        total, random = 0, self._random.random
+        for parts in self._draws:
+            later_sum = 0
+            for part in parts:
+                chances, sums, packed = part[later_sum]
+                place = bisect(chances, random())
+                later_sum = sums[place][-1]
+                total += packed[place]
+        for case in self._means:
+            total += case.draw(self._random)
+        fields = self._fields.unpack(total.to_bytes(self._fields.size, "little"))
+        limit, size = evidence * (1 - _ROUNDING), len(NO_EVIDENCE)
+        if math.exp(min(700.0, max(fields) / _UNIT - self._offset)) < limit:
+            return False  # no mean is larger than the largest number
+        logs = [field / _UNIT - self._offset for field in fields]
+        return mix_tests([logs[place : place + size] for place in range(0, len(logs), size)]) >= limit
 
 
 class _Memo(dict[int, T]):
@@ -82,22 +100,39 @@ class _Memo(dict[int, T]):
         return value
 
 
-class _ShuffledDraws:
-    """Cases with the same values of 0 and 1, and with the same numbers of later values for each length."""
+_Sums = tuple[list[float], list[tuple[int, ...]], _Memo[int]]
+"""Sums for some lengths: the probabilities of so many first ones together, all of them, and their evidence."""
+_Part = _Memo[_Sums]
+"""The sums that a case can have for some lengths that follow each other, by its sum for the length before them."""
 
-    def __init__(self, case: Draws, sizes: Sequence[int]) -> None:
-        self._steps: list[tuple[_Memo[tuple[int, list[float]]], _Memo[int]]] = []
-        for before, size in pairwise((0, *sizes)):
-            more = partial(_chances_of_more, case, before, size)
-            self._steps.append((_Memo(more), _Memo(partial(_pack_draws, case, size))))
 
-    def add_to(self, totals: list[int], rng: Random) -> None:
-        """Add the logarithms of the e-values for each length, the values being in any order."""
-        later_sum = 0
-        for place, (more, packed) in enumerate(self._steps):
-            least, chances = more[later_sum]
-            later_sum += least + bisect(chances, rng.random())
-            totals[place] += packed[later_sum]
+@lru_cache(maxsize=128)
+def _divide(case: Draws, sizes: tuple[int, ...]) -> tuple[_Part, ...]:
+    """Return the parts of a case with values of 0 and 1. `sizes` are its numbers of later values, after a 0."""
+    ends = [*_find_ends(case, sizes), len(sizes) - 1]
+    return tuple(_Memo(partial(_make_sums, case, sizes[first : end + 1], first)) for first, end in pairwise(ends))
+
+
+def _find_ends(case: Draws, sizes: Sequence[int]) -> Iterator[int]:
+    """Yield the numbers of the lengths at which another random number is drawn."""
+    rarer = min(case.successes, case.number - case.successes)
+    ways: list[int] = []  # the numbers of ways in which the steps of a part have 0, 1, 2, … of the rarer values
+    for place, step in enumerate(size - before for before, size in pairwise(sizes)):
+        longer = [sum(ways[max(0, x - step) : x + 1]) for x in range(rarer + 1)] if ways else []
+        if not 0 < sum(longer) <= _MOST_SUMS:
+            yield place
+            longer = [int(x <= step) for x in range(rarer + 1)]
+        ways = longer
+
+
+def _make_sums(case: Draws, sizes: Sequence[int], first: int, found: int) -> _Sums:
+    chances, sums = zip(*_list_sums(case, sizes, found), strict=True)
+
+    def pack(place: int) -> int:
+        fields = b"".join(map(_pack_draws, repeat(case), sizes[1:], map(float, sums[place])))
+        return int.from_bytes(fields, "little") << first * _FIELDS.size * 8
+
+    return list(accumulate(chances[:-1])), list(sums), _Memo(pack)
 
 
 @dataclass(frozen=True)
@@ -108,34 +143,36 @@ class _ShuffledMeans:
     values: Sequence[float]
     sizes: Sequence[int]
 
-    def add_to(self, totals: list[int], rng: Random) -> None:
-        """Add the logarithms of the e-values for each length, the values being in any order."""
-        sums = list(accumulate(rng.sample(self.values, self.sizes[-1]), initial=0.0))
-        for place, size in enumerate(self.sizes):
-            totals[place] += _pack_means(self.case, size, sums[size])
+    def draw(self, random: Random) -> int:
+        """Return the logarithms of the e-values for each length, the values being in any order."""
+        sums = list(accumulate(random.sample(self.values, self.sizes[-1]), initial=0.0))
+        return int.from_bytes(b"".join([_pack_means(self.case, size, sums[size]) for size in self.sizes]), "little")
 
 
-def _chances_of_more(case: Draws, before: int, size: int, found: int) -> tuple[int, list[float]]:
-    """Return the least number of successes among the next values, and the probabilities of at most so many and more.
-
-    The values go on from `before`, among which some were `found`, to `size`. The last probability is left out.
-    """
+def _list_sums(case: Draws, sizes: Sequence[int], found: int) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """Yield the probabilities of the sums for lengths, the first of which has the sum that was `found`."""
+    before, size, *later = sizes
     number, successes, step = case.number - before, case.successes - found, size - before
-    low, high = max(0, step - (number - successes)), min(successes, step)
     draws = math.comb(number, step)
-    ways = (math.comb(successes, x) * math.comb(number - successes, step - x) for x in range(low, high))
-    return low, [sum_of_ways / draws for sum_of_ways in accumulate(ways)]
-
-
-def _pack_draws(case: Draws, size: int, later_sum: int) -> int:
-    return _pack(weigh_draws(case, size, float(later_sum)))
+    for x in range(max(0, step - (number - successes)), min(successes, step) + 1):
+        chance = math.comb(successes, x) * math.comb(number - successes, step - x) / draws
+        if not later:
+            yield chance, (found + x,)
+            continue
+        for own, sums in _list_sums(case, sizes[1:], found + x):
+            yield chance * own, (found + x, *sums)
 
 
 @lru_cache(maxsize=1 << 16)
-def _pack_means(case: Means, size: int, later_sum: float) -> int:
+def _pack_draws(case: Draws, size: int, later_sum: float) -> bytes:
+    return _pack(weigh_draws(case, size, later_sum))
+
+
+@lru_cache(maxsize=1 << 16)
+def _pack_means(case: Means, size: int, later_sum: float) -> bytes:
     return _pack(weigh_means(case, size, later_sum))
 
 
-def _pack(logs: tuple[float, ...]) -> int:
+def _pack(logs: tuple[float, ...]) -> bytes:
     """Return logarithms as fields of one number, so that a single addition adds all of them."""
-    return int.from_bytes(_FIELDS.pack(*(max(0, round((log + _OFFSET) * _UNIT)) for log in logs)), "little")
+    return _FIELDS.pack(*(max(0, round((log + _OFFSET) * _UNIT)) for log in logs))

@@ -23,10 +23,10 @@ from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from operator import sub
+from operator import add, eq, sub, truediv
 from typing import Any
 
-from fairtrial.stats.shuffled_runs import ROUNDING, ShuffledRuns
+from fairtrial.stats.shuffled_runs import ShuffledRuns
 from fairtrial.stats.step_tests import (
     LENGTHS,
     NO_EVIDENCE,
@@ -119,15 +119,23 @@ class StepDetector:
         if evidence < _SCREEN:
             return False
         shuffled = ShuffledRuns(list(self._runs))
-        limit, reached = evidence * (1 - ROUNDING), 0
+        reached = 0
         for number in range(math.ceil(_LARGEST * self.false_every / (1 - _MARKOV)) - 1):
-            if shuffled.draw() >= limit:
+            if shuffled.reach(evidence):
                 if number < _EARLY[reached] * self.false_every:
                     return False
                 reached += 1
         return True
 
     def _append(self, values: Mapping[Any, CaseValue]) -> None:
+        self._runs.append(values)
+        self._length += 1
+        if self._sums and self._have_all_cases(values):
+            pairs = list(values.values())
+            self._sums.append(self._sums[-1].plus(pairs))
+            for counts, value in zip(self._counts, pairs, strict=True):
+                counts[value] += 1
+            return
         sums = self._sums[-1].copy() if self._sums else _Sums()
         for case, value in values.items():
             place = self._places.setdefault(case, len(self._places))
@@ -136,17 +144,21 @@ class StepDetector:
                 sums.extend()
             self._counts[place][value] += 1
             sums.add(place, *value)
-        self._runs.append(values)
         self._sums.append(sums)
-        self._length += 1
+
+    def _have_all_cases(self, values: Mapping[Any, CaseValue]) -> bool:
+        """Return whether a run has each case, in the order of their places. Then it is added and removed far faster."""
+        return len(values) == len(self._places) and all(map(eq, values, self._places))
 
     def _remove_oldest(self) -> None:
         if self._length >= 2 * WINDOW:  # Cases that no run has any more are forgotten now and then.
             self._keep(WINDOW)
             return
         self._sums.popleft()
-        for case, value in self._runs.popleft().items():
-            counts = self._counts[self._places[case]]
+        values = self._runs.popleft()
+        has_all = self._have_all_cases(values)
+        places = self._counts if has_all else [self._counts[self._places[case]] for case in values]
+        for counts, value in zip(places, values.values(), strict=True):
             counts[value] -= 1
             if not counts[value]:
                 del counts[value]
@@ -207,6 +219,13 @@ class _Sums:
         self.attempts[place] += attempts
         self.shares[place] += total / attempts
         self.runs[place] += 1
+
+    def plus(self, values: Sequence[CaseValue]) -> _Sums:
+        """Return the sums with the values of a run that has each case."""
+        totals, sizes = zip(*values, strict=True)
+        shares = map(add, self.shares, map(truediv, totals, sizes))
+        sums, attempts = map(add, self.sums, totals), map(add, self.attempts, sizes)
+        return _Sums(list(sums), list(attempts), list(shares), [runs + 1 for runs in self.runs])
 
     def sums_since(self, before: _Sums) -> Iterator[float]:
         return map(sub, self.sums, before.sums)

@@ -95,22 +95,26 @@ class RunQueries(ABC):
                 self._unreadable.add(noun, run_id)
         return records
 
-    def found_failures(self, run_id: str) -> Iterator[tuple[int, str, int, Verdict, FoundFailure | None]]:
-        """Yield each attempt in file order: position, name and number, verdict, and the finding if there is one.
+    def found_failures(
+        self, run_ids: Collection[str]
+    ) -> Iterator[tuple[str, tuple[int, str, int, Verdict, FoundFailure | None]]]:
+        """Yield each attempt of runs with its run id: position, name, number, verdict, and the finding if there is one.
 
-        Only a finding is decoded, and with it the name of the case.
+        Those of a run are in file order. Only a finding is decoded, and with it the name of the case.
         """
         self.commit()
-        columns = (RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.body)
-        query = sa.select(*columns).where(RESULTS.c.run == self._number(run_id))
+        self._find_numbers(run_ids)
+        ids = {self._number(run_id): run_id for run_id in run_ids}
+        columns = (RESULTS.c.run, RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.body)
+        query = sa.select(*columns).where(RESULTS.c.run.in_(ids))
         decoder = BodyDecoder(_FoundBody)
-        for row in self._connections.rows(query.order_by(RESULTS.c.position, RESULTS.c.attempt)):
+        for row in self._connections.rows(query.order_by(*columns[:3])):
             verdict, title, finding = Verdict(row.verdict), "", None
             if verdict in (Verdict.FAILED, Verdict.ERROR):
                 with suppress(UnreadableBodyError):  # then the whole result is read, which counts what cannot be read
                     body = decoder.decode(row.body)
                     title, finding = body.name or body.case_id, body.finding
-            yield row.position, title, row.attempt, verdict, finding
+            yield ids[row.run], (row.position, title, row.attempt, verdict, finding)
 
     def findings_at(self, places: Mapping[str, Collection[int]]) -> Iterator[tuple[str, int, FoundFailure]]:
         """Yield the findings of failed attempts at some positions of some runs, each with its run id and position."""
@@ -188,7 +192,7 @@ class RunQueries(ABC):
         place = (CASES.c.run, CASES.c.position)
         columns: tuple[sa.Column[Any], ...] = (CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
         query = sa.select(*place, *columns).where(CASES.c.run.in_(numbers)).order_by(*place)
-        cases, keys = _split_by_run(self._connections.rows(query), numbers), dict[tuple[str, str, str], CaseKey]()
+        cases, keys = split_by_run(self._connections.rows(query), numbers), dict[tuple[str, str, str], CaseKey]()
         for number, own, rows in zip(numbers, cases, self._join_rows(numbers, names, sampled=sampled), strict=True):
             placed = [(row[1], keys.setdefault(row[2:5], CaseKey(*row[2:5])), row[5]) for row in map(tuple, own)]
             yield ids[number], RunNumbers(terms[number], placed, rows)
@@ -207,7 +211,7 @@ class RunQueries(ABC):
         rows = sa.select(*columns, RESULTS.c.verdict, RESULTS.c.valid).where(RESULTS.c.run.in_(numbers))
         results = self._connections.rows(rows.order_by(*columns))
         for number, own_scores, own in zip(
-            numbers, _split_by_run(scores, numbers), _split_by_run(results, numbers), strict=True
+            numbers, split_by_run(scores, numbers), split_by_run(results, numbers), strict=True
         ):
             yield _join_scores(own, own_scores, names[number], failed, probabilities)
 
@@ -221,8 +225,11 @@ class RunQueries(ABC):
                     found[row[0], row[1], row[2]] = probability
         return found
 
-    def _failed_by_agent(self, numbers: Sequence[int]) -> set[_Place]:
-        """Return the attempts with an unscored outcome, or without a verdict, that the agent broke."""
+    def _failed_by_agent(self, numbers: Sequence[int], without: Sequence[Verdict] = ()) -> set[_Place]:
+        """Return the attempts with an unscored outcome, or without a verdict, that the agent broke.
+
+        Attempts `without` these verdicts are looked at.
+        """
         unscored = sa.exists().where(
             SCORES.c.run == RESULTS.c.run,
             SCORES.c.position == RESULTS.c.position,
@@ -231,6 +238,7 @@ class RunQueries(ABC):
         )
         columns = (RESULTS.c.run, RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.body)
         query = sa.select(*columns).where(RESULTS.c.run.in_(numbers))
+        query = query.where(RESULTS.c.verdict.not_in([verdict.value for verdict in without]))
         decoder, failed = BodyDecoder(ResultBody), set[_Place]()
         for row in self._connections.rows(query.where(sa.or_(RESULTS.c.verdict == Verdict.ERROR.value, unscored))):
             place = (row[0], row[1], row[2])
@@ -344,7 +352,7 @@ def _select_criteria(terms: Mapping[Terms, int], criteria: Collection[str] | Non
     return {number: own.name for own, number in terms.items() if criteria is None or own.name in criteria}
 
 
-def _split_by_run(rows: Iterable[Any], numbers: Sequence[int]) -> Iterator[Iterable[Any]]:
+def split_by_run(rows: Iterable[Any], numbers: Sequence[int]) -> Iterator[Iterable[Any]]:
     """Yield the rows of each run, whose number is their first value. Both are in the order of the numbers."""
     groups = groupby(rows, key=itemgetter(0))
     next_number, group = next(groups, _NO_ROWS)

@@ -43,9 +43,9 @@ from fairtrial.store.schema import (
     RUNS,
     SCORES,
 )
+from fairtrial.store.series_queries import SeriesQueries
 from fairtrial.store.span_rows import SpanRows
 from fairtrial.store.statements import Row, is_one_statement, replace_all, replacing, storable
-from fairtrial.store.view_queries import ViewQueries
 from fairtrial.system.paths import DEFAULT_URL
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Store(ViewQueries):
+class Store(SeriesQueries):
     """One database: SQLite by default, or any SQLAlchemy URL.
 
     Writes commit immediately. Results, and recordings that can be read again from a file, may be batched for up to

@@ -24,6 +24,19 @@ def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/runs.db"
 
 
+@pytest.fixture
+def follow_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each run follow its series, however few attempts there are."""
+    monkeypatch.setattr("fairtrial.api.execution._WORTH_FOLLOWING", 0)
+
+
+def count_kept(url: str) -> int:
+    """The number of series that the store keeps."""
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database:
+        (number,) = database.execute("SELECT count(*) FROM fairtrial_histories").fetchone()
+    return int(number)
+
+
 def store_run(url: str, rng: random.Random, *, broken: int = 0, threshold: float = 0.5) -> str:
     """The id of a stored run in which the first cases fail, and the others nearly always pass."""
     values = {name: [float(place >= broken and rng.random() < 0.95)] for place, name in enumerate(CASES)}
@@ -123,6 +136,7 @@ def test_a_measure_that_no_run_has_is_refused_after_other_looks(url: str) -> Non
         history(measure="speed", store=url)
 
 
+@pytest.mark.usefixtures("follow_all")
 def test_a_run_that_ends_is_followed_before_the_first_look(url: str) -> None:
     """The first look then reads what is kept: it gives what a look without it gives."""
     for number in range(10):
@@ -137,6 +151,7 @@ def test_a_run_that_ends_is_followed_before_the_first_look(url: str) -> None:
     assert [place for place, row in enumerate(first.rows) if row.step] == [6]
 
 
+@pytest.mark.usefixtures("follow_all")
 @pytest.mark.parametrize("attempts", [1, 2])
 def test_a_run_that_would_read_too_much_at_its_end_leaves_it_to_the_first_look(
     url: str, attempts: int, monkeypatch: pytest.MonkeyPatch
@@ -152,6 +167,28 @@ def test_a_run_that_would_read_too_much_at_its_end_leaves_it_to_the_first_look(
     assert len(history(store=url).rows) == 3
 
 
+@pytest.mark.usefixtures("follow_all")
+def test_recordings_that_are_scored_follow_their_series_too(url: str) -> None:
+    """A first look gives what it gives without what is kept."""
+    for number in range(3):
+        store_run(url, random.Random(number))
+    assert count_kept(url) == 1
+    kept = history(store=url)
+    forget(url)
+    assert history(store=url) == kept
+
+
+def test_a_small_series_is_followed_by_its_first_look(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run whose store has fewer than 80 attempts follows nothing: the fourth run of 20 cases does."""
+    monkeypatch.setattr("fairtrial.api.execution._WORTH_FOLLOWING", 80)
+    kept = []
+    for _ in range(4):
+        ask_agent(url)
+        kept.append(count_kept(url))
+    assert kept == [0, 0, 0, 1]
+
+
+@pytest.mark.usefixtures("follow_all")
 def test_a_run_ends_even_if_its_series_cannot_be_followed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder of an earlier run may be broken. The first look says so."""
 

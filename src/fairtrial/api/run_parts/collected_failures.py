@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from fairtrial.records.keys import CaseKey
     from fairtrial.reports.report_table import ReportedRun
     from fairtrial.store import Store
+
+
+MOST_PASSES = 2_000
+"""The most cases that passed whose properties are compared with those of failures. Of more, it is an even sample."""
 
 
 @runtime_checkable
@@ -57,7 +61,8 @@ def count_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTAN
     collector = FailureCollector()
     with paused_collector():
         if isinstance(run, _InStore):
-            _collect_stored(run.stored_attempts, collector, has_clusters="clusters" in run.info.config)
+            stored = run.stored_attempts
+            collect_stored(stored, stored.found_failures(), collector, has_clusters="clusters" in run.info.config)
         else:
             for attempts in by_position(transcripts(run)):
                 _collect(attempts, collector)
@@ -69,15 +74,23 @@ def _collect(attempts: Sequence[Transcript], collector: FailureCollector) -> Non
     collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
 
 
-def _collect_stored(stored: StoredAttempts, collector: FailureCollector, *, has_clusters: bool) -> None:
-    """Collect the failures of a run in a store. Conversations are read only where the findings are not enough.
+def collect_stored(
+    stored: StoredAttempts,
+    found: Iterable[FoundAttempt],
+    collector: FailureCollector,
+    *,
+    has_clusters: bool,
+    passes: int = MOST_PASSES,
+) -> None:
+    """Collect the failures of a run in a store, whose attempts were `found`.
 
-    Properties of passes are read for an even sample of the cases at which an attempt passed.
+    Conversations are read only where the findings are not enough. Properties of `passes` are read for an even sample of
+    so many cases at which an attempt passed. No failure and no mode depends on them.
     """
-    cases = [(place, list(own)) for place, own in groupby(stored.found_failures(), key=lambda own: own.position)]
-    sample: EvenSample[int] = EvenSample(MOST_PASSES)
+    cases = [(place, list(own)) for place, own in groupby(found, key=lambda own: own.position)]
+    sample: EvenSample[int] = EvenSample(passes)
     for position, attempts in cases:
-        if _has_pass(attempts):
+        if passes and _has_pass(attempts):
             sample.add(position)
     positions = {position for position, attempts in cases if not _is_enough(attempts, has_clusters=has_clusters)}
     positions.update(sample.items)
@@ -141,8 +154,6 @@ def check_distance(largest_distance: float) -> None:
         raise UsageError(f"largest_distance must be from 0 to 1, got {largest_distance:g}")
 
 
-MOST_PASSES = 2_000
-"""The most cases that passed whose properties are compared with those of failures. Of more, it is an even sample."""
 MOST_FAILED = 20_000
 """The most failed attempts of a run whose modes a report shows. They are held in memory while it is written."""
 

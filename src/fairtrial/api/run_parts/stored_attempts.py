@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
@@ -60,7 +59,7 @@ class StoredAttempts:
 
     def found_failures(self) -> Iterator[FoundAttempt]:
         """Yield each attempt in file order, with its finding if there is one."""
-        return itertools.starmap(FoundAttempt, self._store.found_failures(self._run_id))
+        return (FoundAttempt(*own) for _, own in self._store.found_failures([self._run_id]))
 
     def transcripts(self, positions: Sequence[int]) -> Iterator[Transcript]:
         """Yield the attempts at the cases at some positions, which are in file order, with their conversations."""

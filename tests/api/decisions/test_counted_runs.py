@@ -1,0 +1,77 @@
+"""The database counts runs whose criteria are those of their neighbours, and that gives what reading them gives."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from fairtrial import CaseHistory, RunHistory, case_history, evaluate, history
+from fairtrial.api import stores
+from graded_runs import Value, graded
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """A store in a file."""
+    return f"sqlite:///{tmp_path}/runs.db"
+
+
+def store_runs(url: str, attempts: int) -> None:
+    """Store 14 runs of an agent that fails, breaks and says what cannot be scored.
+
+    After the eighth run, five cases fail. Before the fourth one, a case is edited, before the sixth one, a case is
+    new, and before the eleventh one, the threshold changes.
+    """
+    rng = random.Random(attempts)
+    for number in range(14):
+        cases = [f"Grade {place}?" for place in range(20 + (number >= 5))]
+        cases[3] += " Please." if number >= 3 else ""
+
+        def reply(message: str, number: int = number) -> str:
+            place = int(message.split()[1].strip("?"))
+            value: Value = float(not (number >= 8 and place < 5) and rng.random() < 0.9)
+            if place == 12 and rng.random() < 0.3:
+                raise RuntimeError("it fell over")
+            return "nothing" if place == 15 and rng.random() < 0.3 else str(value)
+
+        threshold = 0.5 if number < 10 else 0.9
+        evaluate([(case, "1.0") for case in cases], reply, [graded(threshold)], attempts=attempts, store=url)
+
+
+def look(url: str) -> tuple[RunHistory, CaseHistory, CaseHistory]:
+    """The history of the measure `cases`, and of two cases."""
+    return (
+        history(series=("agent",), store=url),
+        case_history("cases-13", series=("agent",), store=url),
+        case_history("cases-21", series=("agent",), store=url),
+    )
+
+
+@pytest.mark.parametrize("attempts", [1, 3])
+def test_counted_runs_give_what_whole_runs_give(url: str, attempts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows, steps, segments and the marks of cases."""
+    store_runs(url, attempts)
+    counted = look(url)
+    monkeypatch.setattr("fairtrial.api.stores._find_counted", lambda _: set())
+    monkeypatch.setattr("fairtrial.api.decisions.history._KEPT_VERSION", -1)
+    assert look(url) == counted
+    assert len(counted[0].rows) == 14
+    assert [place for place, row in enumerate(counted[0].rows) if row.new_segment] == [10]
+    assert any(row.value.value not in (0.0, 1.0) for row in counted[0].rows)
+
+
+def test_runs_beside_another_criterion_are_read_as_a_whole(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their criteria have to be compared: of 14 runs, the first, the last and two at the other threshold are read."""
+    store_runs(url, 1)
+    counted: list[str] = []
+    count = stores.measure_passes
+
+    def note(info: object, *arguments: object) -> object:
+        counted.append(str(info))
+        return count(info, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(stores, "measure_passes", note)
+    history(series=("agent",), store=url)
+    assert len(counted) == 9
