@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,6 +33,7 @@ from fairtrial.api.result_folders.dataset_tables import (
 )
 from fairtrial.api.score_planning import check_picklable
 from fairtrial.batch.parts import arrow_array, arrow_schema
+from fairtrial.batch.spilled_rows import SpilledRows
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.judges import Judges
@@ -60,6 +63,8 @@ if TYPE_CHECKING:
 Batch = TypeVar("Batch")
 """A `pyarrow.RecordBatch` or a `pyarrow.Table`. The library has no types."""
 
+_MOST_OPEN = 100_000
+"""The number of cases that are counted at once. Each takes about a kilobyte."""
 _OUTCOME = {**list_types(OUTCOME), **SCORE}
 _place_values = read_values(PLACE)
 
@@ -140,27 +145,18 @@ class BatchScorer:
         """Return the summary of results, with the intervals of an ordinary run.
 
         `results` are all batches that this scorer returned, in any order. Rows with the same id are attempts at the
-        same case. Memory grows with the number of cases.
+        same case. Beyond 100,000 cases, the rows of further cases wait in temporary files, so that memory stays
+        bounded.
         """
-        criteria = self._scorer.criteria
-        reader = ResultReader({criterion.name: make_terms(criterion) for criterion in criteria})
+        refusals: Counter[bool] = Counter()
+        rows = chain.from_iterable(_rows_of_batch(batch, refusals) for batch in results)
         builder = SummaryBuilder(self.info.attempt_rules)
-        positions: dict[Any, int] = {}
-        refused = total = 0
-        for batch in results:
-            for row in batch.to_pylist():
-                total += 1
-                if row["refused"] is not None:
-                    refused += 1
-                    continue
-                key = (row["eval_set"], row["case_id"]) if row["position"] is None else row["position"]
-                position = positions.setdefault(key, len(positions))
-                builder.count(*reader.result(_conversation_row(row), _outcome_rows(row), position))
-        builder.close_cases()
+        terms = {criterion.name: make_terms(criterion) for criterion in self._scorer.criteria}
+        _count(rows, builder, ResultReader(terms))
         summary = builder.summary((), informs=self.info.informs, defaults=self.info.defaults)
-        if not refused:
+        if not (refused := refusals[True]):
             return summary
-        note = f"{refused:,} of {total:,} were refused; the column 'refused' has each reason"
+        note = f"{refused:,} of {refusals.total():,} were refused; the column 'refused' has each reason"
         return replace(summary, notes=(*summary.notes, note))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -222,10 +218,46 @@ def score_batches(
     return batch_scorer
 
 
-def _conversation_row(row: Mapping[str, Any]) -> ConversationRow:
-    return ConversationRow._make([0, "", *[row.get(name) for name in ConversationRow._fields[2:]]])
+_NAMES = ConversationRow._fields[2:]
+_OUTCOME_NAMES = OutcomeColumns._fields[1:]
+_ScoredRow = tuple[Sequence[Any], Sequence[Sequence[Any]]]
+"""The values of a conversation in the columns `_NAMES`, and those of its outcomes in the columns `_OUTCOME_NAMES`."""
 
 
-def _outcome_rows(row: Mapping[str, Any]) -> list[OutcomeColumns]:
-    names = OutcomeColumns._fields[1:]
-    return [OutcomeColumns._make([0, *[outcome[name] for name in names]]) for outcome in row["outcomes"]]
+def _rows_of_batch(batch: Any, refusals: Counter[bool]) -> Iterator[_ScoredRow]:
+    """Yield the rows of a batch that have a result, and count which rows are refused."""
+    for part in batch.to_batches() if hasattr(batch, "to_batches") else [batch]:
+        size, available = part.num_rows, part.schema.names
+        columns = [part.column(name).to_pylist() if name in available else [None] * size for name in _NAMES]
+        outcomes = part.column("outcomes")
+        ends = outcomes.offsets.to_pylist()
+        start = ends[0] if ends else 0
+        values = outcomes.values.slice(start, (ends[-1] if ends else 0) - start)
+        own = list(zip(*(values.field(name).to_pylist() for name in _OUTCOME_NAMES), strict=True))
+        refused = [reason is not None for reason in part.column("refused").to_pylist()]
+        refusals.update(refused)
+        for place, row in enumerate(zip(*columns, strict=True)):
+            if not refused[place]:
+                yield row, own[ends[place] - start : ends[place + 1] - start]
+
+
+def _count(rows: Iterable[_ScoredRow], builder: SummaryBuilder, reader: ResultReader, level: int = 0) -> None:
+    """Count rows case by case. Rows of cases beyond `_MOST_OPEN` are counted later, bucket by bucket."""
+    positions: dict[Any, int] = {}
+    with SpilledRows(level) as later:
+        for row, outcomes in rows:
+            own_position, eval_set, case_id, *_ = row
+            key = (eval_set, case_id) if own_position is None else own_position
+            position = positions.get(key)
+            if position is None:
+                if len(positions) >= _MOST_OPEN:
+                    later.add(f"{key}", (row, outcomes))
+                    continue
+                position = positions[key] = len(positions)
+            conversation = ConversationRow(0, "", *row)
+            columns = [OutcomeColumns(0, *outcome) for outcome in outcomes]
+            builder.count(*reader.result(conversation, columns, position))
+        builder.close_cases()
+        positions.clear()
+        for bucket in later.buckets():
+            _count(bucket, builder, reader, level + 1)
