@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from functools import cache, partial
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -112,8 +113,7 @@ def words() -> list[str]:
 
 def resident() -> float:
     """Return the memory that this process has now, in MB."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 if __name__ == "__main__":

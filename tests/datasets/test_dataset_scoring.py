@@ -21,6 +21,7 @@ from fairtrial import Run, Verdict, api
 from fairtrial.analysis.aggregation import scaled_to_population
 from fairtrial.api import ShardReport
 from fairtrial.api.result_folders import dataset_cases
+from fairtrial.batch import spilled_rows
 from fairtrial.batch.shard_log import ShardLog
 from fairtrial.formats import packed
 from fairtrial.loading import data_files, shard_reading, shards
@@ -87,9 +88,9 @@ def test_the_summary_without_expectation_is_that_of_a_run(
 ) -> None:
     """Conversations with the same id in a file are attempts, with the same id in two files they are not.
 
-    A file of more conversations than a group holds is read several times, each time for other cases.
+    Beyond a number of cases, the rows of further cases wait on disk.
     """
-    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", size)
+    monkeypatch.setattr(spilled_rows, "_MOST_KEYS", size)
     conversations = [conversation(i % 30) for i in range(45)]
     names = [write_lines(tmp_path / "traffic" / name, conversations) for name in ("a.jsonl", "b.jsonl")]
     done = scored(tmp_path / "traffic", tmp_path / "out", "--config", config)
@@ -105,7 +106,7 @@ def test_the_summary_of_groups_in_two_processes_is_that_of_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The conversations are counted in several groups, as those of a large data set are."""
-    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", 20)
+    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", 5)
     recorded = write_lines(tmp_path / "traffic.jsonl", attempts(60))
     expected = write_expectation(tmp_path)
     summaries = []
@@ -427,7 +428,7 @@ def test_a_comparison_reads_all_results_of_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     """By the folder or by the id of the run, whose store holds only failures: the numbers are those of two runs."""
-    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", size)
+    monkeypatch.setattr(dataset_cases, "_ATTEMPTS", size)
     expected = write_expectation(tmp_path)
     store = f"sqlite:///{tmp_path}/runs.db"
     files = [write_lines(tmp_path / f"{seed}.jsonl", attempts(60, seed)) for seed in (1, 2)]

@@ -153,9 +153,7 @@ def _data_file(path: str, status: os.stat_result) -> DataFile:
     try:
         path.encode()
     except UnicodeEncodeError:
-        raise UsageError(
-            f"{ascii(path)}: has a name that is not UTF-8; rename the file", code="unreadable-file"
-        ) from None
+        raise UsageError(f"{path!a}: has a name that is not UTF-8; rename the file", code="unreadable-file") from None
     return DataFile(path, status.st_size, str(status.st_mtime_ns))
 
 

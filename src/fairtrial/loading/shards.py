@@ -19,7 +19,7 @@ from fairtrial.formats.jsontext import decode
 from fairtrial.formats.packed import LONGEST_MAGIC, packing_at
 from fairtrial.formats.spans.large_files import begins_otherwise, large_file
 from fairtrial.loading.data_files import DataFile, is_url, open_data_file
-from fairtrial.loading.packed_streams import UNREADABLE, unpacked
+from fairtrial.loading.packed_streams import UNREADABLE, estimate_unpacked_size, unpacked
 from fairtrial.records.record import Record
 from fairtrial.system.importing import import_extra
 
@@ -31,6 +31,9 @@ _CUTS = 32
 
 With few shards, workers wait for the last of them: of seven equal shards, two workers do one at a time four times.
 """
+_SMALLEST_PACKED_CUT = 8 << 20
+_PACKED_CUTS = 16
+"""The same for packed files, by their unpacked bytes. Each shard unpacks what is before it, so that they are fewer."""
 GROUP_BYTES = 4 << 20
 """Small files are read together as one shard up to this size. They are not cut."""
 _GROUP_FILES = 1000
@@ -52,7 +55,8 @@ class Shard(Record, frozen=True):
 
     The item of a "whole" file is empty, or `SPANS` if it was looked for spans and may hold some.
 
-    `start` and `end` are bytes for "lines" and row groups for "rows". A packed file and a "whole" file are one shard.
+    `start` and `end` are bytes for "lines", unpacked ones if the file is packed, and row groups for "rows". The last
+    shard of a packed file ends at 0, which is the end of the file. A "whole" file is one shard.
     If `members` are given, they are shards of one file each, and the fields other than `size` are those of the first.
     """
 
@@ -219,12 +223,27 @@ def _make_shards(file: DataFile, columns: Columns | None, note: Callable[[str], 
     if not item:
         yield replace(whole, packing=packing)
     elif packing:
-        yield Shard(0, file.path, file.size, "lines", item, packing)
+        yield from _packed_shards(file, item, packing)
     else:
         count = -(-file.size // _shard_bytes(file.size))
         ends = [file.size * i // count for i in range(count + 1)]
         for start, end in pairwise(ends):
             yield Shard(0, file.path, end - start, "lines", item, "", start, end)
+
+
+def _packed_shards(file: DataFile, item: str, packing: str) -> Iterator[Shard]:
+    """Yield the shards of packed JSON lines. Their number is an estimate, and the last of them ends with the file.
+
+    A worker unpacks what stands before its shard, which takes a hundredth of the time of scoring it.
+    """
+    unpacked_size = 0
+    if file.size > _SMALLEST_CUT // _CUTS:
+        with open_data_file(file.path) as stream:
+            unpacked_size = estimate_unpacked_size(stream, file.size)
+    count = max(1, min(_PACKED_CUTS, unpacked_size // _SMALLEST_PACKED_CUT))
+    bounds = [unpacked_size * i // count for i in range(count)] + [0]
+    for start, end in pairwise(bounds):
+        yield Shard(0, file.path, file.size // count, "lines", item, packing, start, end)
 
 
 def _shard_bytes(size: int) -> int:

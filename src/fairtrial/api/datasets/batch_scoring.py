@@ -33,7 +33,7 @@ from fairtrial.api.result_folders.dataset_tables import (
 )
 from fairtrial.api.score_planning import check_picklable
 from fairtrial.batch.parts import arrow_array, arrow_schema
-from fairtrial.batch.spilled_rows import SpilledRows
+from fairtrial.batch.spilled_rows import KeyedRow, group_by_key
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.judges import Judges
@@ -63,8 +63,6 @@ if TYPE_CHECKING:
 Batch = TypeVar("Batch")
 """A `pyarrow.RecordBatch` or a `pyarrow.Table`. The library has no types."""
 
-_MOST_OPEN = 100_000
-"""The number of cases that are counted at once. Each takes about a kilobyte."""
 _OUTCOME = {**list_types(OUTCOME), **SCORE}
 _place_values = read_values(PLACE)
 
@@ -151,8 +149,12 @@ class BatchScorer:
         refusals: Counter[bool] = Counter()
         rows = chain.from_iterable(_rows_of_batch(batch, refusals) for batch in results)
         builder = SummaryBuilder(self.info.attempt_rules)
-        terms = {criterion.name: make_terms(criterion) for criterion in self._scorer.criteria}
-        _count(rows, builder, ResultReader(terms))
+        reader = ResultReader({criterion.name: make_terms(criterion) for criterion in self._scorer.criteria})
+        for group in group_by_key(rows):
+            for position, (row, outcomes) in group:
+                columns = [OutcomeColumns(0, *outcome) for outcome in outcomes]
+                builder.count(*reader.result(ConversationRow(0, "", *row), columns, position))
+            builder.close_cases()
         summary = builder.summary((), informs=self.info.informs, defaults=self.info.defaults)
         if not (refused := refusals[True]):
             return summary
@@ -220,12 +222,13 @@ def score_batches(
 
 _NAMES = ConversationRow._fields[2:]
 _OUTCOME_NAMES = OutcomeColumns._fields[1:]
-_ScoredRow = tuple[Sequence[Any], Sequence[Sequence[Any]]]
-"""The values of a conversation in the columns `_NAMES`, and those of its outcomes in the columns `_OUTCOME_NAMES`."""
 
 
-def _rows_of_batch(batch: Any, refusals: Counter[bool]) -> Iterator[_ScoredRow]:
-    """Yield the rows of a batch that have a result, and count which rows are refused."""
+def _rows_of_batch(batch: Any, refusals: Counter[bool]) -> Iterator[KeyedRow]:
+    """Yield the rows of a batch that have a result under the keys of their cases, and count which rows are refused.
+
+    A row is the values of a conversation in the columns `_NAMES`, and those of its outcomes in `_OUTCOME_NAMES`.
+    """
     for part in batch.to_batches() if hasattr(batch, "to_batches") else [batch]:
         size, available = part.num_rows, part.schema.names
         columns = [part.column(name).to_pylist() if name in available else [None] * size for name in _NAMES]
@@ -238,26 +241,6 @@ def _rows_of_batch(batch: Any, refusals: Counter[bool]) -> Iterator[_ScoredRow]:
         refusals.update(refused)
         for place, row in enumerate(zip(*columns, strict=True)):
             if not refused[place]:
-                yield row, own[ends[place] - start : ends[place + 1] - start]
-
-
-def _count(rows: Iterable[_ScoredRow], builder: SummaryBuilder, reader: ResultReader, level: int = 0) -> None:
-    """Count rows case by case. Rows of cases beyond `_MOST_OPEN` are counted later, bucket by bucket."""
-    positions: dict[Any, int] = {}
-    with SpilledRows(level) as later:
-        for row, outcomes in rows:
-            own_position, eval_set, case_id, *_ = row
-            key = (eval_set, case_id) if own_position is None else own_position
-            position = positions.get(key)
-            if position is None:
-                if len(positions) >= _MOST_OPEN:
-                    later.add(f"{key}", (row, outcomes))
-                    continue
-                position = positions[key] = len(positions)
-            conversation = ConversationRow(0, "", *row)
-            columns = [OutcomeColumns(0, *outcome) for outcome in outcomes]
-            builder.count(*reader.result(conversation, columns, position))
-        builder.close_cases()
-        positions.clear()
-        for bucket in later.buckets():
-            _count(bucket, builder, reader, level + 1)
+                position, eval_set, case_id, *_ = row
+                key = f"{position}" if position is not None else f"{eval_set}\n{case_id}"
+                yield key, (row, own[ends[place] - start : ends[place + 1] - start])
