@@ -672,6 +672,46 @@ def test_a_query_finds_the_rubric_that_fails(tmp_path: Path) -> None:
     assert len(rows) == 6
 
 
+def test_a_query_answers_how_often_models_pass_each_rubric_on_each_day(tmp_path: Path) -> None:
+    """The conversations name their models and times. DuckDB joins by the number of the conversation."""
+    import duckdb
+
+    records = attempts(40)
+    models, days = ("gpt-a", "gpt-b"), (1764374400, "2026-01-02T03:04:05Z")
+    expected: dict[tuple[str, str, str], list[bool]] = {}
+    for number, record in enumerate(records):
+        chosen, day = number % 2, number // 20
+        record |= {"model": models[chosen], "created": days[day], "id": f"c{number}"}
+        # The metric `manner` below gives these: every answer is kind, and those with `maybe` are not sure.
+        is_sure = "maybe" not in record["messages"][-1]["content"]
+        for rubric, passed in (("kind", True), ("sure", is_sure)):
+            key = (models[chosen], ("2025-11-29", "2026-01-02")[day], rubric)
+            expected.setdefault(key, []).append(passed)
+    recorded = write_lines(tmp_path / "traffic.jsonl", records)
+    api.plan_dataset([recorded], tmp_path / "out", criteria=[Criterion("manner", manner, 0.5)]).run()
+    query = """
+        SELECT model, strftime(to_timestamp(created) AT TIME ZONE 'UTC', '%Y-%m-%d'), id, avg(value)
+        FROM read_parquet($attempts) AS attempts JOIN read_parquet($parts) AS parts USING (run, conversation)
+        WHERE kind = 'rubric' GROUP BY ALL
+    """
+    tables = {name: str(tmp_path / "out" / name / "*.parquet") for name in ("attempts", "parts")}
+    with duckdb.connect() as database:
+        rows = database.execute(query, tables).fetchall()
+    assert {tuple(row[:3]): row[3] for row in rows} == {
+        key: pytest.approx(sum(passed) / len(passed)) for key, passed in expected.items()
+    }
+    assert len(rows) == 8
+    assert any(0 < row[3] < 1 for row in rows)
+
+
+def manner(trace: Trace, case: EvalCase) -> Score:
+    """A metric of two rubrics: every reply is kind, and a reply with `maybe` is not sure."""
+    del case
+    reply = trace.invocations[-1].reply
+    values = {"kind": 1.0, "sure": float("maybe" not in reply)}
+    return Score(0.5, parts=tuple(Score(value, key=PartKey("rubric", id=name)) for name, value in values.items()))
+
+
 def test_a_field_that_cannot_be_carried_is_named(tmp_path: Path) -> None:
     """A name that the results have is refused, and a field that no conversation has is noted."""
     recorded = write_lines(tmp_path / "traffic.jsonl", attempts(2))

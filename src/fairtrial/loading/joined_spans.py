@@ -79,6 +79,8 @@ def join_span_files(shards: Sequence[Shard], folder: Path, options: TraceOptions
 
 def join_into_objects(shards: Sequence[Shard], objects: ObjectFolder, options: TraceOptions) -> JoinedSpans | None:
     """Return the same conversations, with their parts in a folder of an object store, from which workers read them."""
+    if not any(shard.item == SPANS for shard in shards):
+        return None
     with TemporaryDirectory(prefix="fairtrial-inputs-") as name:
         objects.download(Path(name), [INPUTS])
         joined = join_span_files(shards, Path(name) / INPUTS, options)
