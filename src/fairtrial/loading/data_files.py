@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
@@ -89,35 +90,25 @@ def _local_files(pattern: str, note: Callable[[str], object]) -> Iterator[DataFi
         yield _data_file(str(name), name.stat())
 
 
-@dataclass
 class _LeftOut:
-    """The entries of a folder that are not read: how many, and the first few."""
+    """The entries of a folder that are not read, by their kind: how many, and the first few."""
 
-    files: list[str] = field(default_factory=list)
-    links: list[str] = field(default_factory=list)
-    file_count: int = 0
-    link_count: int = 0
+    def __init__(self) -> None:
+        self._names: dict[str, list[str]] = {}
+        self._numbers: Counter[str] = Counter()
 
-    def add_file(self, path: str) -> None:
-        """Note a file that has no name of recordings, or that is no file, for example a pipe."""
-        self.file_count += 1
-        self.files += [path] if self.file_count <= _NAMED else []
-
-    def add_link(self, path: str) -> None:
-        """Note a link to a folder."""
-        self.link_count += 1
-        self.links += [path] if self.link_count <= _NAMED else []
+    def add(self, kind: str, path: str) -> None:
+        """Note an entry."""
+        self._numbers[kind] += 1
+        if self._numbers[kind] <= _NAMED:
+            self._names.setdefault(kind, []).append(path)
 
     def sentences(self, folder: str) -> Iterator[str]:
         """Yield what is not read of a folder, in words."""
-        for number, names, what in (
-            (self.file_count, self.files, count(self.file_count, "other file")),
-            (self.link_count, self.links, f"{count(self.link_count, 'link')} to folders"),
-        ):
-            if number:
-                more = f" and {number - len(names):,} more" if number > len(names) else ""
-                shown = ", ".join(visible_line(os.path.relpath(name, folder)) for name in names)
-                yield f"{folder}: left out {what}: {shown}{more}; give a path to read it"
+        for kind, number in self._numbers.items():
+            shown = ", ".join(visible_line(os.path.relpath(name, folder)) for name in self._names[kind])
+            more = f" and {number - _NAMED:,} more" if number > _NAMED else ""
+            yield f"{folder}: left out {count(number, kind)}: {shown}{more}; give a path to read it"
 
 
 def _files_below(folder: str, left_out: _LeftOut) -> Iterator[DataFile]:
@@ -134,19 +125,21 @@ def _files_below(folder: str, left_out: _LeftOut) -> Iterator[DataFile]:
         ) from None
     for entry in entries:
         path = str(Path(folder) / entry.name) if folder.endswith("/") or folder == "." else f"{folder}/{entry.name}"
-        if entry.is_dir():
+        try:
+            status = entry.stat()
+        except OSError:
+            status = entry.stat(follow_symlinks=False)
+        if stat.S_ISDIR(status.st_mode):
             if entry.is_symlink():
-                left_out.add_link(path)
-            elif not is_of_tool(Path(path)):
+                left_out.add("linked folder", path)
+            elif is_of_tool(Path(path)):
+                left_out.add("hidden folder" if entry.name.startswith(".") else "tool folder", path)
+            else:
                 yield from _files_below(path, left_out)
-        elif _is_data(entry.name) and (entry.is_file() or entry.is_symlink()):
-            try:
-                status = entry.stat()
-            except OSError:
-                status = entry.stat(follow_symlinks=False)
+        elif _is_data(entry.name) and (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
             yield _data_file(path, status)
         else:
-            left_out.add_file(path)
+            left_out.add("other file", path)
 
 
 def _data_file(path: str, status: os.stat_result) -> DataFile:

@@ -108,4 +108,4 @@ def _refuse(error: OSError) -> NoReturn:
 
 def is_of_tool(folder: Path) -> bool:
     """Whether a folder is hidden, a virtual environment, or the folder of a package manager."""
-    return folder.name.startswith(".") or folder.name in _OF_TOOLS or (folder / "pyvenv.cfg").is_file()
+    return folder.name.startswith(".") or folder.name in _OF_TOOLS or os.path.isfile(folder / "pyvenv.cfg")  # noqa: PTH113  (it may not be readable)
