@@ -61,6 +61,14 @@ def test_nothing_of_an_odd_folder_is_lost_in_silence(tmp_path: Path, config: Pat
     assert "left out 1 hidden folder: .git; give a path to read it" in done.err
 
 
+def test_a_link_that_leads_nowhere_stops_an_ordinary_run(tmp_path: Path, config: Path) -> None:
+    """Such a run reads all of its files or none."""
+    write_lines(tmp_path / "in" / "good.jsonl", [conversation(1)])
+    (tmp_path / "in" / "gone.jsonl").symlink_to("nowhere")
+    done = command("score", tmp_path / "in", "--config", config, "--store", "none")
+    assert (done.code, "gone.jsonl: No such file or directory" in done.err) == (2, True)
+
+
 def test_a_folder_is_read_in_the_order_of_its_paths(tmp_path: Path) -> None:
     """As a sorted list of all paths, which nobody has to hold."""
     for name in ("b/2.jsonl", "b/10.jsonl", "a.jsonl", "b-c/1.jsonl", "b.jsonl", "c/d/e.jsonl", "c/d.jsonl"):

@@ -90,14 +90,19 @@ def walk_files(folder: Path, patterns: Sequence[str] = ("*",)) -> Iterator[Path]
     """Yield the files below a folder whose names match a pattern, sorted.
 
     Hidden folders, virtual environments and the folders of package managers are left out, except for the folder itself.
-    Raises UsageError for a folder that cannot be listed.
+    A link that leads nowhere is a file, too, so that its reader says so. Raises UsageError for a folder that cannot be listed.
     """
     for root, folders, names in os.walk(folder, onerror=_refuse):
         here = Path(root)
         folders[:] = sorted(name for name in folders if not is_of_tool(here / name))
         for name in sorted(names):
-            if any(fnmatch(name, pattern) for pattern in patterns) and (here / name).is_file():
-                yield here / name
+            path = here / name
+            if any(fnmatch(name, pattern) for pattern in patterns) and (path.is_file() or _leads_nowhere(path)):
+                yield path
+
+
+def _leads_nowhere(path: Path) -> bool:
+    return path.is_symlink() and not path.exists()
 
 
 def _refuse(error: OSError) -> NoReturn:
