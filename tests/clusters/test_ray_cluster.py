@@ -1,4 +1,4 @@
-"""Data sets on a real cluster of Ray with two nodes. They need the extra `ray`: `make test-ray`."""
+"""Data sets on a real cluster of Ray with three nodes that work. They need the extra `ray`: `make test-ray`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ ray = pytest.importorskip("ray")
 from ray.cluster_utils import Cluster  # noqa: E402
 
 from fairtrial import Budget, Judges, ModelOptions, api, score_batches  # noqa: E402
+from fairtrial.api.datasets.dataset_summary import GroupCounter  # noqa: E402
 from fairtrial.batch.executors import InProcess  # noqa: E402
 from fairtrial.batch.ray_cluster import RayCluster  # noqa: E402
 from fairtrial.loading import shards  # noqa: E402
@@ -33,10 +34,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::F
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A head, which works on nothing, and two nodes with one processor each."""
+    """A head, which works on nothing, and three nodes with one processor each."""
     os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
     running = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    nodes = [running.add_node(num_cpus=1) for _ in range(2)]
+    nodes = [running.add_node(num_cpus=1) for _ in range(3)]
     running.wait_for_nodes()
     yield running, nodes
     running.shutdown()
@@ -79,6 +80,16 @@ def test_a_cluster_writes_what_one_process_writes(cluster: Any, traffic: Path) -
     one = score(traffic, "one", InProcess())
     many = score(traffic, "many", RayCluster(cluster[0].address))
     assert read_files(one) == read_files(many)
+
+
+def test_the_cluster_counts_the_summary(cluster: Any, traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process of the command reads no result."""
+    with monkeypatch.context() as patch:
+        patch.setattr(GroupCounter, "__call__", lambda *_: pytest.fail("the command counts results"))
+        many = score(traffic, "counted", RayCluster(cluster[0].address))
+    one = score(traffic, "counted-by-one", InProcess())
+    summaries = [json.loads((folder / "manifest.json").read_bytes())["summary"] for folder in (one, many)]
+    assert summaries[0] == summaries[1]
 
 
 def test_ray_data_maps_the_function_for_batches(cluster: Any, traffic: Path) -> None:

@@ -21,6 +21,7 @@ from fairtrial import Run, Verdict, api
 from fairtrial.analysis.aggregation import scaled_to_population
 from fairtrial.api import ShardReport
 from fairtrial.api.result_folders import dataset_cases
+from fairtrial.batch import spilled_rows
 from fairtrial.batch.shard_log import ShardLog
 from fairtrial.formats import packed
 from fairtrial.loading import data_files, shard_reading, shards
@@ -87,9 +88,9 @@ def test_the_summary_without_expectation_is_that_of_a_run(
 ) -> None:
     """Conversations with the same id in a file are attempts, with the same id in two files they are not.
 
-    A file of more conversations than a group holds is read several times, each time for other cases.
+    Beyond a number of cases, the rows of further cases wait on disk.
     """
-    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", size)
+    monkeypatch.setattr(spilled_rows, "_MOST_KEYS", size)
     conversations = [conversation(i % 30) for i in range(45)]
     names = [write_lines(tmp_path / "traffic" / name, conversations) for name in ("a.jsonl", "b.jsonl")]
     done = scored(tmp_path / "traffic", tmp_path / "out", "--config", config)
@@ -105,7 +106,7 @@ def test_the_summary_of_groups_in_two_processes_is_that_of_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The conversations are counted in several groups, as those of a large data set are."""
-    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", 20)
+    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", 5)
     recorded = write_lines(tmp_path / "traffic.jsonl", attempts(60))
     expected = write_expectation(tmp_path)
     summaries = []
@@ -427,7 +428,7 @@ def test_a_comparison_reads_all_results_of_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     """By the folder or by the id of the run, whose store holds only failures: the numbers are those of two runs."""
-    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", size)
+    monkeypatch.setattr(dataset_cases, "_ATTEMPTS", size)
     expected = write_expectation(tmp_path)
     store = f"sqlite:///{tmp_path}/runs.db"
     files = [write_lines(tmp_path / f"{seed}.jsonl", attempts(60, seed)) for seed in (1, 2)]
@@ -669,6 +670,46 @@ def test_a_query_finds_the_rubric_that_fails(tmp_path: Path) -> None:
         ("tone", "0.1", "rubric", "brief", 0.0),
     ]
     assert len(rows) == 6
+
+
+def test_a_query_answers_how_often_models_pass_each_rubric_on_each_day(tmp_path: Path) -> None:
+    """The conversations name their models and times. DuckDB joins by the number of the conversation."""
+    import duckdb
+
+    records = attempts(40)
+    models, days = ("gpt-a", "gpt-b"), (1764374400, "2026-01-02T03:04:05Z")
+    expected: dict[tuple[str, str, str], list[bool]] = {}
+    for number, record in enumerate(records):
+        chosen, day = number % 2, number // 20
+        record |= {"model": models[chosen], "created": days[day], "id": f"c{number}"}
+        # The metric `manner` below gives these: every answer is kind, and those with `maybe` are not sure.
+        is_sure = "maybe" not in record["messages"][-1]["content"]
+        for rubric, passed in (("kind", True), ("sure", is_sure)):
+            key = (models[chosen], ("2025-11-29", "2026-01-02")[day], rubric)
+            expected.setdefault(key, []).append(passed)
+    recorded = write_lines(tmp_path / "traffic.jsonl", records)
+    api.plan_dataset([recorded], tmp_path / "out", criteria=[Criterion("manner", manner, 0.5)]).run()
+    query = """
+        SELECT model, strftime(to_timestamp(created) AT TIME ZONE 'UTC', '%Y-%m-%d'), id, avg(value)
+        FROM read_parquet($attempts) AS attempts JOIN read_parquet($parts) AS parts USING (run, conversation)
+        WHERE kind = 'rubric' GROUP BY ALL
+    """
+    tables = {name: str(tmp_path / "out" / name / "*.parquet") for name in ("attempts", "parts")}
+    with duckdb.connect() as database:
+        rows = database.execute(query, tables).fetchall()
+    assert {tuple(row[:3]): row[3] for row in rows} == {
+        key: pytest.approx(sum(passed) / len(passed)) for key, passed in expected.items()
+    }
+    assert len(rows) == 8
+    assert any(0 < row[3] < 1 for row in rows)
+
+
+def manner(trace: Trace, case: EvalCase) -> Score:
+    """A metric of two rubrics: every reply is kind, and a reply with `maybe` is not sure."""
+    del case
+    reply = trace.invocations[-1].reply
+    values = {"kind": 1.0, "sure": float("maybe" not in reply)}
+    return Score(0.5, parts=tuple(Score(value, key=PartKey("rubric", id=name)) for name, value in values.items()))
 
 
 def test_a_field_that_cannot_be_carried_is_named(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from turn_spans import span, write_late_case, write_spans
 from commands import fairtrial as command
 from fairtrial.api.datasets.shared_models import open_call_store
 from fairtrial.loading import shards
+from fairtrial.loading.object_folders import ObjectFolder
 from folder_files import without_run
 from loopback import Loopback, Request
 
@@ -144,6 +145,7 @@ import os, signal, sys
 from fairtrial.api.datasets.object_log import ObjectLog
 from fairtrial.cli import main
 from fairtrial.loading import shards
+from fairtrial.loading.object_folders import ObjectFolder
 
 shards.GROUP_BYTES = 0
 add = ObjectLog.add
@@ -178,6 +180,30 @@ class TestOutput:
         assert manifests[0]["shards"] == manifests[1]["shards"]
         assert manifests[0]["run"]["config"]["dataset"]["folder"] == f"s3://{bucket}/out"
         assert not any(SECRET.encode() in data for data in objects.values())
+
+    @pytest.mark.usefixtures("ungrouped")
+    def test_the_command_fetches_no_more_than_the_failures_that_it_stores(
+        self, bucket: str, config: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It never holds all results, and of the conversations that did not pass only the first parts."""
+        config.write_text(json.dumps({"criteria": {"tool_call_count_v1": 0.0}}))
+        fetched: list[list[str]] = []
+        fetch = ObjectFolder.fetch
+
+        def noted(folder: ObjectFolder, target: Path, names: Iterable[str]) -> None:
+            fetched.append(list(names))
+            fetch(folder, target, fetched[-1])
+
+        monkeypatch.setattr(ObjectFolder, "fetch", noted)
+        monkeypatch.setattr(ObjectFolder, "download", lambda *_: pytest.fail("copies a whole folder"))
+        arguments = ["score", f"s3://{bucket}/traffic", "--config", config, "--out", f"s3://{bucket}/out"]
+        done = command(*arguments, "--store", "none", "--keep-failures", "5")
+        assert "30 failed" in done.out, done.out + done.err
+        assert fetched == [
+            ["attempts/part-000000.parquet", "outcomes/part-000000.parquet"],
+            ["attempts/part-000001.parquet", "outcomes/part-000001.parquet"],
+            ["not_passed/part-000000.jsonl"],
+        ]
 
     @pytest.fixture
     def ungrouped(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,11 +84,19 @@ def unpack_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
 
     Raises FormatError if the file is broken, larger than 4 GiB when it is unpacked, or a bomb.
     """
+    return bounded_blocks(iter_unpacked(blocks, path), path)
+
+
+def iter_unpacked(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
+    """Yield the content of a packed file as `unpack_blocks` does, however large it is.
+
+    All that stands before a damage comes before the error, which is of use if the file is cut off.
+    """
     packed_size = [0]
     pieces = _slices(blocks, packed_size)
     first = next(pieces, b"")
     unpack = _blocks_of_zstd if packing_at(first) == "zstd" else _blocks_of_gzip
-    return bounded_blocks(_ensure_valid(unpack(chain([first], pieces), path), packed_size, path), path)
+    return _ensure_valid(unpack(chain([first], pieces), path), packed_size, path)
 
 
 def _slices(blocks: Iterable[bytes], packed_size: list[int]) -> Iterator[bytes]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
@@ -12,13 +14,16 @@ from urllib.parse import urlsplit
 
 from fairtrial.errors import UsageError
 from fairtrial.formats import packed
-from fairtrial.loading.folders import walk_files
+from fairtrial.loading.folders import is_of_tool
 from fairtrial.records.record import Record
 from fairtrial.system.importing import import_extra
+from fairtrial.text.display import count, visible_line
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".parquet", ".pb", ".traj", ".eval")
 _GLOB = "*?["
 _URL_GLOB = "*["  # a question mark begins the options of a URL
+_NAMED = 5
+"""So many of the files that a folder holds beside recordings are named."""
 
 
 class DataFile(Record, frozen=True):
@@ -29,25 +34,28 @@ class DataFile(Record, frozen=True):
     version: str
 
 
-def find_data_files(paths: Sequence[str | Path]) -> list[DataFile]:
+def find_data_files(paths: Sequence[str | Path], note: Callable[[str], object] = str) -> list[DataFile]:
     """Return the files at paths, folders, globs and URLs, in the order of the paths and then by name.
 
     In a folder and below it, files count if their suffix is that of recordings, also packed with gzip or Zstandard.
-    Raises UsageError for a path without files, and for a file that two paths name.
+    `note` receives a sentence about what a folder holds beside them. Raises UsageError for a path without files, for a
+    file that two paths name, for a folder that cannot be listed, and for a name that is not UTF-8.
     """
     files: dict[str, DataFile] = {}
     for path in map(str, paths):
-        path_files = list(_remote_files(path) if is_url(path) else _local_files(path))
-        if not path_files:
+        is_empty = True
+        for file in _remote_files(path) if is_url(path) else _local_files(path, note):
+            if file.path in files:
+                raise UsageError(
+                    f"{visible_line(file.path)}: is named twice, so that its conversations would count twice",
+                    code="input-read-twice",
+                )
+            files[file.path] = file
+            is_empty = False
+        if is_empty:
             raise UsageError(
                 f"{path}: holds no {', '.join(_SUFFIXES)} file, plain or packed as .gz or .zst", code="other-content"
             )
-        for file in path_files:
-            if file.path in files:
-                raise UsageError(
-                    f"{file.path}: is named twice, so that its conversations would count twice", code="input-read-twice"
-                )
-            files[file.path] = file
     return list(files.values())
 
 
@@ -64,19 +72,82 @@ def open_data_file(path: str) -> BinaryIO:
     return cast("BinaryIO", system.open_input_file(inner))
 
 
-def _local_files(pattern: str) -> Iterator[DataFile]:
+def _local_files(pattern: str, note: Callable[[str], object]) -> Iterator[DataFile]:
     path = Path(pattern)
     if path.is_dir():
-        names: Iterable[Path] = sorted(file for file in walk_files(path) if _is_data(file.name))
-    elif path.is_file():
+        left_out = _LeftOut()
+        yield from _files_below(pattern, left_out)
+        for sentence in left_out.sentences(pattern):
+            note(sentence)
+        return
+    if path.is_file():
         names = [path]
     elif any(sign in pattern for sign in _GLOB):
         names = sorted(Path(name) for name in glob.glob(pattern, recursive=True) if os.path.isfile(name))  # noqa: PTH113, PTH207
     else:
         raise UsageError(f"{pattern}: no such file or folder", code="no-such-file")
     for name in names:
-        status = name.stat()
-        yield DataFile(str(name), status.st_size, str(status.st_mtime_ns))
+        yield _data_file(str(name), name.stat())
+
+
+class _LeftOut:
+    """The entries of a folder that are not read, by their kind: how many, and the first few."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, list[str]] = {}
+        self._numbers: Counter[str] = Counter()
+
+    def add(self, kind: str, path: str) -> None:
+        """Note an entry."""
+        self._numbers[kind] += 1
+        if self._numbers[kind] <= _NAMED:
+            self._names.setdefault(kind, []).append(path)
+
+    def sentences(self, folder: str) -> Iterator[str]:
+        """Yield what is not read of a folder, in words."""
+        for kind, number in self._numbers.items():
+            shown = ", ".join(visible_line(os.path.relpath(name, folder)) for name in self._names[kind])
+            more = f" and {number - _NAMED:,} more" if number > _NAMED else ""
+            yield f"{folder}: left out {count(number, kind)}: {shown}{more}; give a path to read it"
+
+
+def _files_below(folder: str, left_out: _LeftOut) -> Iterator[DataFile]:
+    """Yield the files of recordings below a folder by name, one folder at a time, so that memory stays bounded.
+
+    A link that leads nowhere is a file, too: its worker refuses it.
+    """
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError as error:
+        raise UsageError(
+            f"{visible_line(folder)}: cannot be listed: {error.strerror or error}", code="unreadable-file"
+        ) from None
+    for entry in entries:
+        path = str(Path(folder) / entry.name) if folder.endswith("/") or folder == "." else f"{folder}/{entry.name}"
+        try:
+            status = entry.stat()
+        except OSError:
+            status = entry.stat(follow_symlinks=False)
+        if stat.S_ISDIR(status.st_mode):
+            if entry.is_symlink():
+                left_out.add("linked folder", path)
+            elif is_of_tool(Path(path)):
+                left_out.add("hidden folder" if entry.name.startswith(".") else "tool folder", path)
+            else:
+                yield from _files_below(path, left_out)
+        elif _is_data(entry.name) and (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+            yield _data_file(path, status)
+        else:
+            left_out.add("other file", path)
+
+
+def _data_file(path: str, status: os.stat_result) -> DataFile:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{path!a}: has a name that is not UTF-8; rename the file", code="unreadable-file") from None
+    return DataFile(path, status.st_size, str(status.st_mtime_ns))
 
 
 def _remote_files(url: str) -> Iterator[DataFile]:

@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import NoReturn
 
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats import packed
+from fairtrial.text.display import visible_line
 
 _MARKS = ("dataset_dict.json", "dataset_info.json", "dataset_infos.json")
 _NOT_DATA = (*_MARKS, "state.json")
@@ -88,14 +90,27 @@ def walk_files(folder: Path, patterns: Sequence[str] = ("*",)) -> Iterator[Path]
     """Yield the files below a folder whose names match a pattern, sorted.
 
     Hidden folders, virtual environments and the folders of package managers are left out, except for the folder itself.
+    A link that leads nowhere is a file, too, so that its reader says so. Raises UsageError for a folder that cannot be listed.
     """
-    for root, folders, names in os.walk(folder):
+    for root, folders, names in os.walk(folder, onerror=_refuse):
         here = Path(root)
-        folders[:] = sorted(name for name in folders if not _is_of_tool(here / name))
+        folders[:] = sorted(name for name in folders if not is_of_tool(here / name))
         for name in sorted(names):
-            if any(fnmatch(name, pattern) for pattern in patterns) and (here / name).is_file():
-                yield here / name
+            path = here / name
+            if any(fnmatch(name, pattern) for pattern in patterns) and (path.is_file() or _leads_nowhere(path)):
+                yield path
 
 
-def _is_of_tool(folder: Path) -> bool:
-    return folder.name.startswith(".") or folder.name in _OF_TOOLS or (folder / "pyvenv.cfg").is_file()
+def _leads_nowhere(path: Path) -> bool:
+    return path.is_symlink() and not path.exists()
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise UsageError(
+        f"{visible_line(str(error.filename))}: cannot be listed: {error.strerror or error}", code="unreadable-file"
+    )
+
+
+def is_of_tool(folder: Path) -> bool:
+    """Whether a folder is hidden, a virtual environment, or the folder of a package manager."""
+    return folder.name.startswith(".") or folder.name in _OF_TOOLS or os.path.isfile(folder / "pyvenv.cfg")  # noqa: PTH113  (it may not be readable)

@@ -38,7 +38,7 @@ from fairtrial.formats.spans.large_files import LargeFile, large_file
 from fairtrial.formats.spans.span import LogRecord, Span, SpanItem
 from fairtrial.loading import shards as shard_cutting
 from fairtrial.loading.data_files import is_url, open_data_file
-from fairtrial.loading.shards import Shard, group_small_files
+from fairtrial.loading.shards import SPANS, Shard, group_small_files
 from fairtrial.loading.spooled_recordings import SpooledRecordings
 from fairtrial.loading.temporary_database import TemporaryDatabase
 from fairtrial.records.decoding import json_decoder
@@ -185,8 +185,6 @@ class SpanSpool:
 
 _MOST_PARTS = 256
 """So many parts are open at once."""
-_PEEK = 256 << 10
-"""So many bytes of an object are read to see whether it may hold spans."""
 INPUTS = "inputs"
 """The folder inside the results with what was fetched or joined before it was scored."""
 _FOLDER = "conversations"
@@ -208,11 +206,11 @@ class JoinedSpans(Record, frozen=True):
 
 
 def join_span_files(shards: Sequence[Shard], folder: Path, options: TraceOptions) -> JoinedSpans | None:
-    """Return the conversations in those shards that are files of spans, with their parts below a folder.
+    """Return the conversations in the shards whose item is `SPANS`, with their parts below a folder.
 
     None if no file holds spans, or a single small one, which its worker reads as a whole.
     """
-    whole = [shard for shard in shards if shard.kind == "whole"]
+    whole = [shard for shard in shards if shard.item == SPANS]
     with TemporaryDirectory(prefix="fairtrial-spans-") as copies:
         files = {shard.path: spans for shard in whole if (spans := _spans_in(shard, Path(copies))) is not None}
         size = sum(shard.size for shard in whole if shard.path in files)
@@ -232,6 +230,8 @@ def join_span_files(shards: Sequence[Shard], folder: Path, options: TraceOptions
 
 def join_into_objects(shards: Sequence[Shard], objects: ObjectFolder, options: TraceOptions) -> JoinedSpans | None:
     """Return the same conversations, with their parts in a folder of an object store, from which workers read them."""
+    if not any(shard.item == SPANS for shard in shards):
+        return None
     with TemporaryDirectory(prefix="fairtrial-inputs-") as name:
         objects.download(Path(name), [INPUTS])
         joined = join_span_files(shards, Path(name) / INPUTS, options)
@@ -246,20 +246,12 @@ def join_into_objects(shards: Sequence[Shard], objects: ObjectFolder, options: T
 
 
 def _spans_in(shard: Shard, copies: Path) -> LargeFile | None:
-    """Return the spans of a file, or None if it holds something else.
-
-    An object of a store is copied first, unless its first bytes show that it holds something else.
-    """
+    """Return the spans of a file, or None if it holds something else. An object of a store is copied first."""
     if not is_url(shard.path):
         return large_file(Path(shard.path), limit=-1)
     path = copies / f"{shard.number}"
-    with open_data_file(shard.path) as stream:
-        start = stream.read(_PEEK)
-        if large_files.begins_otherwise(start):
-            return None
-        with path.open("wb") as copy:
-            copy.write(start)
-            shutil.copyfileobj(stream, copy)
+    with open_data_file(shard.path) as stream, path.open("wb") as copy:
+        shutil.copyfileobj(stream, copy)
     return large_file(path, limit=-1, name=shard.path)
 
 

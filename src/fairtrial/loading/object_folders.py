@@ -77,6 +77,16 @@ class ObjectFolder(Record, frozen=True):
 
     def download(self, folder: Path, under: Iterable[str]) -> None:
         """Copy the objects under folders inside into a local folder."""
+        self._copy(folder, [name for inner in under for name in self.names(inner)])
+
+    def fetch(self, folder: Path, names: Iterable[str]) -> None:
+        """Copy those of some objects that exist into a local folder."""
+        fs: Any = import_extra("pyarrow.fs", "parquet")
+        system, root = self._open()
+        infos = self._do(lambda: system.get_file_info([f"{root}/{name}" for name in names]))
+        self._copy(folder, [info.path.removeprefix(f"{root}/") for info in infos if info.type == fs.FileType.File])
+
+    def _copy(self, folder: Path, names: Iterable[str]) -> None:
         fs: Any = import_extra("pyarrow.fs", "parquet")
         system, root = self._open()
         local = fs.LocalFileSystem()
@@ -88,7 +98,6 @@ class ObjectFolder(Record, frozen=True):
                 f"{root}/{name}", str(target), source_filesystem=system, destination_filesystem=local, use_threads=False
             )
 
-        names = [name for inner in under for name in self.names(inner)]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             self._do(lambda: list(pool.map(copy, names)))
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
 from fairtrial.errors import FormatError
-from fairtrial.formats.packed import SUFFIXES, check_size
+from fairtrial.formats.packed import SUFFIXES, iter_unpacked
 from fairtrial.formats.values import BLOCK
 from fairtrial.system.zstandard import zstd
 
 UNREADABLE = (OSError, EOFError, zlib.error, zstd.ZstdError)
 """The errors of a file that cannot be opened, or whose packing is damaged."""
+_PACKED_BLOCK = 64 << 10
+_ESTIMATED = 1 << 20
+"""So many packed bytes say how much larger a file is when it is unpacked."""
 
 
 def detect_packing(path: PurePath) -> str:
@@ -23,41 +27,48 @@ def detect_packing(path: PurePath) -> str:
 
 
 def unpacked(stream: BinaryIO, packing: str) -> io.BufferedReader:
-    """Return the content of a stream. Reading it may raise any error of `UNREADABLE`.
+    """Return the content of a stream. Reading it may raise any error of `UNREADABLE`, after all that is before it.
 
     A content that is very much larger than its packed form, as no log is, is such an error, too.
     """
-    content: Any = stream
-    if packing == "gzip":
-        content = _BoundedStream(gzip.GzipFile(fileobj=stream), stream)
-    elif packing == "zstd":
-        content = _BoundedStream(zstd.ZstdFile(stream), stream)
+    content: Any = _UnpackedStream(stream) if packing else stream
     return content if isinstance(content, io.BufferedReader) else io.BufferedReader(content, BLOCK)
 
 
-class _BoundedStream(io.RawIOBase):
-    """The content of a packed stream, whose size is checked while it is read, unless the stream is a pipe."""
+class _UnpackedStream(io.RawIOBase):
+    """The content of a packed stream."""
 
-    def __init__(self, content: Any, stream: BinaryIO) -> None:
-        self._content = content
-        self._stream = stream
-        self._can_tell = stream.seekable()
-        self._size = 0
+    def __init__(self, stream: BinaryIO) -> None:
+        self._blocks = iter_unpacked(iter(lambda: stream.read(_PACKED_BLOCK), b""), "")
+        self._rest = memoryview(b"")
 
     def readable(self) -> bool:
         """Whether the stream can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read bytes into a buffer. Raises OSError if they are too many."""
-        count: int = self._content.readinto(buffer)
-        self._size += count
-        if self._can_tell:
-            try:
-                check_size(self._size, self._stream.tell(), "")
-            except FormatError as error:
-                raise OSError("; ".join(error.problems)) from None
-        return count
+        """Read bytes into a buffer. Raises OSError for a damaged file, and for bytes that are too many."""
+        try:
+            while not self._rest:
+                self._rest = memoryview(next(self._blocks))
+        except StopIteration:
+            return 0
+        except FormatError as error:
+            raise OSError("; ".join(error.problems)) from None
+        size = min(len(buffer), len(self._rest))
+        buffer[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size
+
+
+def estimate_unpacked_size(stream: BinaryIO, size: int) -> int:
+    """Return about how many bytes a packed file of a size has when it is unpacked, by the beginning of its stream."""
+    start = stream.read(_ESTIMATED)
+    unpacked_size = 0
+    with suppress(FormatError):
+        for block in iter_unpacked([start], ""):
+            unpacked_size += len(block)
+    return unpacked_size * size // max(1, len(start))
 
 
 def packed(stream: BinaryIO, packing: str) -> Any:

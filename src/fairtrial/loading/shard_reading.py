@@ -105,15 +105,22 @@ def read_shard(
 
 
 def _read_lines(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fields) -> Iterator[Item]:
+    """Yield the items of a shard. A line belongs to the shard in which it begins."""
     place = shard.start
-    if shard.start:
-        # A line belongs to the shard in which it begins.
+    if shard.start and not shard.packing:
         stream.seek(shard.start - 1)
     lines = unpacked(stream, shard.packing)
     if shard.start:
-        _, size = _next_line(lines)
+        try:
+            if shard.packing and not _skip(lines, shard.start - 1):
+                return
+            _, size = _next_line(lines)
+        except UNREADABLE:
+            if not shard.packing:
+                raise
+            return  # the damage is in a line of an earlier shard, which refuses it
         place += size - 1
-    while shard.packing or place < shard.end:
+    while place < shard.end or (shard.packing and not shard.end):
         line, size = _next_line(lines)
         if not line:
             break
@@ -124,6 +131,13 @@ def _read_lines(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fi
             content = value if isinstance(value, Refused) else read_item(value, place, shard.item, reading)
             yield Item(place, content, None, *fields.values(value))
         place += size
+
+
+def _skip(lines: BinaryIO, size: int) -> bool:
+    """Read over bytes. Whether the stream has so many."""
+    while size and (block := lines.read(min(size, BLOCK))):
+        size -= len(block)
+    return not size
 
 
 def _next_line(lines: BinaryIO) -> tuple[bytes, int]:

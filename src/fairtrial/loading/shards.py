@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from itertools import groupby, pairwise
+from pathlib import Path
 from typing import BinaryIO, Literal
 
 from msgspec.structs import replace
@@ -13,8 +17,9 @@ from fairtrial.formats.columnar_rows import is_parquet
 from fairtrial.formats.items import detect_item_format
 from fairtrial.formats.jsontext import decode
 from fairtrial.formats.packed import LONGEST_MAGIC, packing_at
-from fairtrial.loading.data_files import DataFile, open_data_file
-from fairtrial.loading.packed_streams import UNREADABLE, unpacked
+from fairtrial.formats.spans.large_files import begins_otherwise, large_file
+from fairtrial.loading.data_files import DataFile, is_url, open_data_file
+from fairtrial.loading.packed_streams import UNREADABLE, estimate_unpacked_size, unpacked
 from fairtrial.records.record import Record
 from fairtrial.system.importing import import_extra
 
@@ -26,9 +31,18 @@ _CUTS = 32
 
 With few shards, workers wait for the last of them: of seven equal shards, two workers do one at a time four times.
 """
+_SMALLEST_PACKED_CUT = 8 << 20
+_PACKED_CUTS = 16
+"""The same for packed files, by their unpacked bytes. Each shard unpacks what is before it, so that they are fewer."""
 GROUP_BYTES = 4 << 20
 """Small files are read together as one shard up to this size. They are not cut."""
 _GROUP_FILES = 1000
+_AT_ONCE = 16
+"""So many objects of a store are opened at once."""
+_PEEK = 256 << 10
+"""So many bytes of an object are read to see whether it may hold spans."""
+SPANS = "spans"
+"""The item of a whole file that may hold spans."""
 _SNIFFED_LINES = 20
 _LONGEST_SNIFFED = 16 << 20
 BOM = b"\xef\xbb\xbf"
@@ -39,7 +53,10 @@ Kind = Literal["lines", "rows", "whole"]
 class Shard(Record, frozen=True):
     """A part of one file, or several small files. `item` is the format of items, and `packing` is empty, gzip or zstd.
 
-    `start` and `end` are bytes for "lines" and row groups for "rows". A packed file and a "whole" file are one shard.
+    The item of a "whole" file is empty, or `SPANS` if it was looked for spans and may hold some.
+
+    `start` and `end` are bytes for "lines", unpacked ones if the file is packed, and row groups for "rows". The last
+    shard of a packed file ends at 0, which is the end of the file. A "whole" file is one shard.
     If `members` are given, they are shards of one file each, and the fields other than `size` are those of the first.
     """
 
@@ -93,18 +110,70 @@ def make_columns(values: Mapping[str, str], name: str, value: object) -> Columns
 
 
 def cut_into_shards(
-    files: Iterable[DataFile], columns: Columns | None = None, note: Callable[[str], object] = str
+    files: Sequence[DataFile],
+    columns: Columns | None = None,
+    note: Callable[[str], object] = str,
+    each: Callable[..., Iterable[CutFiles]] = map,
+    *,
+    seeks_spans: bool = False,
 ) -> Iterator[Shard]:
     """Yield the shards of files in order. `note` receives the columns that are used for the content of a file.
 
     A file that cannot be read is a shard, too: its worker refuses it, because a million readable files may be beside
-    it. Raises UsageError if a Parquet file does not have the columns.
+    it. `each` applies a function to lists of files, in this process or in several, and gives its results in order. With
+    `seeks_spans`, a whole file that may hold spans has the item `SPANS`. Raises UsageError if a Parquet file does not
+    have the columns.
     """
     number = 0
-    for file in files:
-        for shard in _make_shards(file, columns, note):
-            yield replace(shard, number=number)
-            number += 1
+    lists = [files[start : start + _GROUP_FILES] for start in range(0, len(files), _GROUP_FILES)]
+    # Few files are looked at here: to start a process takes longer.
+    apply = each if len(lists) > 1 else map
+    for own_files, (cut, notes) in zip(lists, apply(FileCutter(columns, seeks_spans), lists), strict=True):
+        for text in notes:
+            note(text)
+        for file, shards in zip(own_files, cut, strict=True):
+            for shard in shards:
+                # A path that comes from another process is another object, and a million of them take much memory.
+                yield replace(shard, number=number, path=file.path)
+                number += 1
+
+
+CutFiles = tuple[list[list[Shard]], list[str]]
+"""The shards of each of some files, and notes about the columns of Parquet files."""
+
+
+@dataclass(frozen=True)
+class FileCutter:
+    """Cuts some files into shards. It is picklable, so that any worker can do it."""
+
+    columns: Columns | None
+    seeks_spans: bool
+
+    def __call__(self, files: Sequence[DataFile]) -> CutFiles:
+        """Return the shards of each file. Objects of a store are opened several at once, because each takes a while."""
+        notes: list[str] = []
+        cut = partial(self._cut, note=notes.append)
+        if not any(is_url(file.path) for file in files):
+            return list(map(cut, files)), notes
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return list(pool.map(cut, files)), notes
+
+    def _cut(self, file: DataFile, note: Callable[[str], object]) -> list[Shard]:
+        shards = list(_make_shards(file, self.columns, note))
+        if self.seeks_spans and shards[0].kind == "whole" and _may_hold_spans(file.path):
+            return [replace(shards[0], item=SPANS)]
+        return shards
+
+
+def _may_hold_spans(path: str) -> bool:
+    """Whether a file holds spans. Of an object in a store, only the beginning is read, which may leave it open."""
+    if not is_url(path):
+        return large_file(Path(path), limit=-1) is not None
+    try:
+        with open_data_file(path) as stream:
+            return not begins_otherwise(stream.read(_PEEK))
+    except UNREADABLE:
+        return False
 
 
 def group_small_files(shards: Iterable[Shard]) -> Iterator[Shard]:
@@ -112,20 +181,21 @@ def group_small_files(shards: Iterable[Shard]) -> Iterator[Shard]:
 
     A million session files would otherwise give a million files of each table. A file that is cut is in no group.
     """
-    number = 0
+    number = size = 0
     members: list[Shard] = []
     for _, of_file in groupby(shards, key=lambda shard: shard.path):
         cut = list(of_file)
-        is_full = sum(shard.size for shard in (*members, *cut)) > GROUP_BYTES or len(members) == _GROUP_FILES
-        if members and (is_full or len(cut) > 1):
+        size += sum(shard.size for shard in cut)
+        if members and (size > GROUP_BYTES or len(members) == _GROUP_FILES or len(cut) > 1):
             yield _join_members(number, members)
-            number, members = number + 1, []
+            number, members, size = number + 1, [], sum(shard.size for shard in cut)
         if len(cut) == 1:
             members += cut
             continue
         for shard in cut:
             yield replace(shard, number=number)
             number += 1
+        size = 0
     if members:
         yield _join_members(number, members)
 
@@ -153,12 +223,27 @@ def _make_shards(file: DataFile, columns: Columns | None, note: Callable[[str], 
     if not item:
         yield replace(whole, packing=packing)
     elif packing:
-        yield Shard(0, file.path, file.size, "lines", item, packing)
+        yield from _packed_shards(file, item, packing)
     else:
         count = -(-file.size // _shard_bytes(file.size))
         ends = [file.size * i // count for i in range(count + 1)]
         for start, end in pairwise(ends):
             yield Shard(0, file.path, end - start, "lines", item, "", start, end)
+
+
+def _packed_shards(file: DataFile, item: str, packing: str) -> Iterator[Shard]:
+    """Yield the shards of packed JSON lines. Their number is an estimate, and the last of them ends with the file.
+
+    A worker unpacks what stands before its shard, which takes a hundredth of the time of scoring it.
+    """
+    unpacked_size = 0
+    if file.size > _SMALLEST_CUT // _CUTS:
+        with open_data_file(file.path) as stream:
+            unpacked_size = estimate_unpacked_size(stream, file.size)
+    count = max(1, min(_PACKED_CUTS, unpacked_size // _SMALLEST_PACKED_CUT))
+    bounds = [unpacked_size * i // count for i in range(count)] + [0]
+    for start, end in pairwise(bounds):
+        yield Shard(0, file.path, file.size // count, "lines", item, packing, start, end)
 
 
 def _shard_bytes(size: int) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,6 +30,7 @@ from fairtrial.api.result_folders.dataset_tables import (
 )
 from fairtrial.api.score_planning import check_picklable, load_dataset_sets, one_set_of_criteria
 from fairtrial.batch.parts import arrow_array, arrow_schema
+from fairtrial.batch.spilled_rows import KeyedRow, group_by_key
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.judges import Judges
@@ -139,27 +142,22 @@ class BatchScorer:
         """Return the summary of results, with the intervals of an ordinary run.
 
         `results` are all batches that this scorer returned, in any order. Rows with the same id are attempts at the
-        same case. Memory grows with the number of cases.
+        same case. Beyond 100,000 cases, the rows of further cases wait in temporary files, so that memory stays
+        bounded.
         """
-        criteria = self._scorer.criteria
-        reader = ResultReader({criterion.name: make_terms(criterion) for criterion in criteria})
+        refusals: Counter[bool] = Counter()
+        rows = chain.from_iterable(_rows_of_batch(batch, refusals) for batch in results)
         builder = SummaryBuilder(self.info.attempt_rules)
-        positions: dict[Any, int] = {}
-        refused = total = 0
-        for batch in results:
-            for row in batch.to_pylist():
-                total += 1
-                if row["refused"] is not None:
-                    refused += 1
-                    continue
-                key = (row["eval_set"], row["case_id"]) if row["position"] is None else row["position"]
-                position = positions.setdefault(key, len(positions))
-                builder.count(*reader.result(_conversation_row(row), _outcome_rows(row), position))
-        builder.close_cases()
+        reader = ResultReader({criterion.name: make_terms(criterion) for criterion in self._scorer.criteria})
+        for group in group_by_key(rows):
+            for position, (row, outcomes) in group:
+                columns = [OutcomeColumns(0, *outcome) for outcome in outcomes]
+                builder.count(*reader.result(ConversationRow(0, "", *row), columns, position))
+            builder.close_cases()
         summary = builder.summary((), informs=self.info.informs, defaults=self.info.defaults)
-        if not refused:
+        if not (refused := refusals[True]):
             return summary
-        note = f"{refused:,} of {total:,} were refused; the column 'refused' has each reason"
+        note = f"{refused:,} of {refusals.total():,} were refused; the column 'refused' has each reason"
         return replace(summary, notes=(*summary.notes, note))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -221,10 +219,27 @@ def score_batches(
     return batch_scorer
 
 
-def _conversation_row(row: Mapping[str, Any]) -> ConversationRow:
-    return ConversationRow._make([0, "", *[row.get(name) for name in ConversationRow._fields[2:]]])
+_NAMES = ConversationRow._fields[2:]
+_OUTCOME_NAMES = OutcomeColumns._fields[1:]
 
 
-def _outcome_rows(row: Mapping[str, Any]) -> list[OutcomeColumns]:
-    names = OutcomeColumns._fields[1:]
-    return [OutcomeColumns._make([0, *[outcome[name] for name in names]]) for outcome in row["outcomes"]]
+def _rows_of_batch(batch: Any, refusals: Counter[bool]) -> Iterator[KeyedRow]:
+    """Yield the rows of a batch that have a result under the keys of their cases, and count which rows are refused.
+
+    A row is the values of a conversation in the columns `_NAMES`, and those of its outcomes in `_OUTCOME_NAMES`.
+    """
+    for part in batch.to_batches() if hasattr(batch, "to_batches") else [batch]:
+        size, available = part.num_rows, part.schema.names
+        columns = [part.column(name).to_pylist() if name in available else [None] * size for name in _NAMES]
+        outcomes = part.column("outcomes")
+        ends = outcomes.offsets.to_pylist()
+        start = ends[0] if ends else 0
+        values = outcomes.values.slice(start, (ends[-1] if ends else 0) - start)
+        own = list(zip(*(values.field(name).to_pylist() for name in _OUTCOME_NAMES), strict=True))
+        refused = [reason is not None for reason in part.column("refused").to_pylist()]
+        refusals.update(refused)
+        for place, row in enumerate(zip(*columns, strict=True)):
+            if not refused[place]:
+                position, eval_set, case_id, *_ = row
+                key = f"{position}" if position is not None else f"{eval_set}\n{case_id}"
+                yield key, (row, own[ends[place] - start : ends[place + 1] - start])

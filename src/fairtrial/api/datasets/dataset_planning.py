@@ -89,8 +89,9 @@ def plan_dataset(
     own_criteria = one_set_of_criteria(loaded_sets)
     for criterion in own_criteria:
         check_picklable(criterion, spell("out"))
-    files = tuple(find_data_files(paths))
-    shards = tuple(cut_into_shards(files, options.columns, notes.append))
+    executor = executor or InProcess()
+    files = tuple(find_data_files(paths, notes.append))
+    shards = tuple(cut_into_shards(files, options.columns, notes.append, executor.map, seeks_spans=True))
     if objects is None:
         joined = join_span_files(shards, folder / INPUTS, reading.traces)
     else:
@@ -127,7 +128,7 @@ def plan_dataset(
         shards,
         scorer,
         options,
-        executor or InProcess(),
+        executor,
         judges,
         (*set_notes.warnings, *notes, *model_warnings(loaded_sets, judges)),
         joined,

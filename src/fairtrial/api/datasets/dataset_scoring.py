@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,8 @@ from fairtrial.api.datasets.dataset_summary import summarize
 from fairtrial.api.datasets.judge_estimates import estimate_judges
 from fairtrial.api.datasets.object_log import ObjectLog
 from fairtrial.api.datasets.shard_asking import ShardAsker
-from fairtrial.api.datasets.shard_report import ShardReport, ShareLimits
-from fairtrial.api.datasets.shard_scoring import FailedAttempt, ShardScorer, failures_path
+from fairtrial.api.datasets.shard_report import ShardReport, ShareLimits, count_strata, count_totals
+from fairtrial.api.datasets.shard_scoring import FailedAttempt, Sample, ShardScorer, failures_path
 from fairtrial.api.datasets.shared_models import (
     BATCHES,
     KEPT_CALLS,
@@ -30,10 +30,10 @@ from fairtrial.api.datasets.shared_models import (
     shared_models,
 )
 from fairtrial.api.datasets.stored_failures import store_failures
-from fairtrial.api.result_folders.dataset_cases import answered_positions
-from fairtrial.api.result_folders.dataset_sources import FILES, MANIFEST
+from fairtrial.api.result_folders.dataset_cases import CaseGroup, Part, runs_of_parts
+from fairtrial.api.result_folders.dataset_sources import MANIFEST
 from fairtrial.api.result_folders.dataset_tables import SCHEMA_VERSION, folder_tables
-from fairtrial.batch.executors import Executor, InProcess, ProcessPool
+from fairtrial.batch.parts import part_path
 from fairtrial.batch.shard_log import ShardLog
 from fairtrial.errors import UsageError, spell
 from fairtrial.llm.model import ignore
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from fairtrial.api.datasets.dataset_options import DatasetOptions
     from fairtrial.api.run_batches import OnBatch
     from fairtrial.api.stored_runs import Run
+    from fairtrial.batch.executors import Executor
     from fairtrial.judge.judges import Judges
     from fairtrial.loading.data_files import DataFile
     from fairtrial.loading.joined_spans import JoinedSpans
@@ -169,10 +170,8 @@ class DatasetPlan:
         with self._shared_models(self.info, on_batch, journal) as models:
             self._ask_in_batches(models, reports)
             reports += self._finish_shards(models, tuple(reports), commit, on_shard)
-            if self.scorer.objects is not None:
-                self.scorer.objects.download(self.folder, FILES)
-            self._answer_for_nobody(models)
-        run = self._finish(reports, models, store)
+            groups = list(self._groups(reports, self._answer_for_nobody(models, reports)))
+        run = self._finish(reports, models, store, groups)
         if journal is not None:
             journal.remove()
         return run
@@ -272,22 +271,33 @@ class DatasetPlan:
         info, labels = self.info, {"name": self.info.name, "tags": list(self.info.tags)}
         return RunInfo(info.id, info.started, info.version, info.kind, labels)
 
-    def _finish(self, reports: Sequence[ShardReport], models: SharedModels, store: str | None) -> Run:
-        info, totals = self.info, _totals(reports, self.options.keep_failures)
+    def _groups(self, reports: Sequence[ShardReport], unanswered: int = 0) -> Iterator[CaseGroup]:
+        """Yield groups of the results of shards, and of cases that no conversation answers, if there are any."""
+        numbers = {report.number: report.conversations for report in reports} | {len(self.shards): unanswered}
+        written = [number for number in sorted(numbers) if numbers[number]]
+        paths = [self.shards[number].path if number < len(self.shards) else "" for number in written]
+        names = [part_path(Path(), "", number).name for number in written]
+        parts = [Part(name, path, numbers[number]) for name, path, number in zip(names, paths, written, strict=True)]
+        # Workers see the folder under the same name, or fetch the parts from the object store.
+        folder = self.scorer.objects or self.folder
+        yield from runs_of_parts(folder, parts, answers_cases=self.scorer.cases is not None)
+
+    def _finish(
+        self, reports: Sequence[ShardReport], models: SharedModels, store: str | None, groups: Sequence[CaseGroup]
+    ) -> Run:
+        info, totals = self.info, count_totals(reports, self.options.keep_failures)
         kept = open_call_store(self.folder) if (self.folder / KEPT_CALLS).exists() else None
         replies: Mapping[str, Reply] = {} if kept is None else kept.replies(info.id)
         ballots: Mapping[str, Ballot] = {} if kept is None else kept.ballots(info.id)
         summary = summarize(
-            self.folder,
+            groups,
             self.scorer.criteria,
             ballots.values(),
-            # The processes of a cluster may not see the files of this machine.
-            (self.executor if isinstance(self.executor, ProcessPool) else InProcess()).map,
-            answers_cases=self.scorer.cases is not None,
+            self.executor.map,
             informs=info.informs,
             defaults=info.defaults,
             rules=info.attempt_rules,
-            population=_strata(reports) if totals["outside_sample"] else {},
+            population=count_strata(reports) if totals["outside_sample"] else {},
         )
         if totals["outside_sample"] and not self.options.stratify:
             summary = scaled_to_population(
@@ -298,7 +308,7 @@ class DatasetPlan:
         location = str(self.folder.resolve()) if self.scorer.objects is None else self.location
         config = {**info.config, "dataset": {"folder": location, **totals}}
         info = msgspec.structs.replace(info, config=config, finished=now(), verdict=summary.verdict)
-        run = store_failures(self._failures(), info, summary, store, replies, ballots)
+        run = store_failures(self._failures(reports), info, summary, store, replies, ballots)
         if kept is not None:
             kept.close()
         manifest = {
@@ -319,30 +329,31 @@ class DatasetPlan:
         half.replace(self.folder / MANIFEST)
         return run
 
-    def _answer_for_nobody(self, models: SharedModels) -> None:
-        """Write the cases that no conversation answers, as an ordinary run counts them."""
+    def _answer_for_nobody(self, models: SharedModels, reports: Sequence[ShardReport]) -> int:
+        """Write the cases that no conversation answers, as an ordinary run counts them, and return their number."""
         if self.scorer.cases is None or self.options.sample is not None:
-            return
+            return 0
         scorer, number = self._scorer(models), len(self.shards)
-        if self.joined is not None:
-            scorer.remove(number)  # late spans may answer its cases
-        positions = answered_positions(self.folder)
+        scorer.remove(number)  # an earlier try may have written them, and late spans may answer them
+        positions = set[int]().union(*self.executor.map(CaseGroup.positions, self._groups(reports)))
         cases = [case for case in scorer.cases or () if case.position not in positions]
         if cases:
             scorer.score_unanswered(cases, number)
+        return len(cases)
 
-    def _failures(self) -> Iterator[FailedAttempt]:
+    def _failures(self, reports: Sequence[ShardReport]) -> Iterator[FailedAttempt]:
         """Yield the attempts that did not pass, in the order of the data set, as many as the store is to hold."""
         decoder = json_decoder(FailedAttempt)
         remaining = self.options.keep_failures
-        for number in range(len(self.shards) + 1):
+        failing = sorted(report.number for report in reports if report.not_passed)
+        for number in (*failing, len(self.shards)):
             path = failures_path(self.folder, number)
+            if remaining > 0 and self.scorer.objects is not None:
+                self.scorer.objects.fetch(self.folder, [path.relative_to(self.folder).as_posix()])
             if remaining <= 0 or not path.exists():
                 continue
             with path.open("rb") as file:
-                for line in file:
-                    if remaining <= 0:
-                        break
+                for line in islice(file, remaining):
                     remaining -= 1
                     yield decoder.decode(line)
 
@@ -380,20 +391,3 @@ class DatasetPlan:
         for field_name in self.options.carry:
             if not any(report.carried.get(field_name) for report in reports):
                 yield f"{spell('carry')} {field_name}: no conversation has this field, and its column is empty"
-
-
-def _strata(reports: Sequence[ShardReport]) -> Counter[str]:
-    """Return the number of conversations of each stratum, in the sample and outside of it."""
-    return sum((Counter(report.strata) for report in reports), Counter[str]())
-
-
-def _totals(reports: Sequence[ShardReport], keep_failures: int) -> dict[str, int]:
-    """Return the counts of all shards. Each keeps at most `keep_failures` of its conversations that did not pass."""
-    return {
-        "conversations": sum(report.conversations for report in reports),
-        "refused": sum(report.refused for report in reports),
-        "outside_sample": sum(report.outside_sample for report in reports),
-        "incomplete": sum(report.incomplete for report in reports),
-        "not_passed": sum(report.not_passed for report in reports),
-        "not_passed_kept": sum(min(report.not_passed, keep_failures) for report in reports),
-    }

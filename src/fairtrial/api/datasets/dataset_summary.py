@@ -5,49 +5,49 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import SummaryBuilder
 from fairtrial.analysis.stratification import StratumResults, with_strata
 from fairtrial.api.datasets.dataset_strata import describe_strata
-from fairtrial.api.result_folders.dataset_cases import CaseGroup, runs_of_parts
-from fairtrial.api.result_folders.dataset_tables import ResultReader, make_terms
+from fairtrial.api.result_folders.dataset_tables import ConversationRow, OutcomeColumns, ResultReader, make_terms
+from fairtrial.batch.spilled_rows import group_by_key
 
 if TYPE_CHECKING:
+    from fairtrial.api.result_folders.dataset_cases import CaseGroup
     from fairtrial.records.attempt_rule import AttemptRules
     from fairtrial.records.ballot import Ballot
-    from fairtrial.records.result import Criterion, Outcome
+    from fairtrial.records.result import CaseResult, Criterion, Outcome, Verdict
     from fairtrial.records.summary import Summary
 
 NO_STRATA: Mapping[str, int] = {}
 
 
 def summarize(
-    folder: Path,
+    groups: Iterable[CaseGroup],
     criteria: Sequence[Criterion],
-    ballots: Iterable[Ballot] = (),
-    each: Callable[..., Iterable[GroupNumbers]] = map,
+    ballots: Iterable[Ballot],
+    each: Callable[..., Iterable[GroupNumbers]],
     *,
-    answers_cases: bool,
     informs: bool,
     defaults: Collection[str],
     rules: AttemptRules,
     population: Mapping[str, int] = NO_STRATA,
 ) -> Summary:
-    """Return the numbers of the results in a folder, as an ordinary run computes them. `ballots` are all of the run.
+    """Return the numbers of groups of results, as an ordinary run computes them. `ballots` are all of the run.
 
     Conversations of the same case are its attempts: of the same case of an eval set if the conversations answer cases,
     otherwise with the same id in the same file. `population` counts the conversations of each stratum, sampled or
     not, if the sample is stratified. Its numbers are then estimates of the whole. `each` applies a function to groups
-    of results, in this process or in several that see the same folder. The groups do not depend on it.
+    of results, in this process or in others, on this machine or in a cluster. The groups do not depend on it.
     """
     terms = {criterion.name: make_terms(criterion) for criterion in criteria}
     counter = GroupCounter(terms, rules, stratified=bool(population))
     total = GroupNumbers(SummaryBuilder(rules), {name: SummaryBuilder(rules) for name in population}, Counter())
-    for numbers in each(counter, runs_of_parts(folder, answers_cases=answers_cases)):
+    for numbers in each(counter, groups):
         total.add(numbers)
     summary = total.builder.summary(ballots, informs=informs, defaults=defaults)
     if not population:
@@ -95,22 +95,27 @@ class GroupCounter:
         """Return the numbers of a group. Cases of eval sets stay open, because other groups may have attempts."""
         reader = ResultReader(self.terms)
         numbers = GroupNumbers(SummaryBuilder(self.rules), {}, Counter())
-        positions: dict[Any, int] = {}
-        file = ""
-        for row, outcomes in group.conversations(stratified=self.stratified):
-            if row.file != file and not group.answers_cases:
+        conversations = group.conversations(stratified=self.stratified)
+        if group.answers_cases:
+            for row, outcomes in conversations:
+                self._count(numbers, row, *reader.result(row, outcomes, row.position or 0))
+            return numbers
+        for _, of_file in groupby(conversations, key=lambda conversation: conversation[0].file):
+            for of_cases in group_by_key((pair[0].case_id, pair) for pair in of_file):
+                for position, (values, columns) in of_cases:
+                    row = ConversationRow._make(values)
+                    outcomes = [OutcomeColumns._make(outcome) for outcome in columns]
+                    self._count(numbers, row, *reader.result(row, outcomes, position))
                 numbers.close_cases()
-                positions.clear()
-                file = row.file
-            position = row.position if row.position is not None else positions.setdefault(row.case_id, len(positions))
-            result, verdicts = reader.result(row, outcomes, position)
-            numbers.builder.count(result, verdicts)
-            if self.stratified:
-                stratum = row.stratum or ""
-                numbers.sample_sizes[stratum] += 1
-                if stratum not in numbers.strata:
-                    numbers.strata[stratum] = SummaryBuilder(self.rules)
-                numbers.strata[stratum].count(result, verdicts)
-        if not group.answers_cases:
-            numbers.close_cases()
         return numbers
+
+    def _count(
+        self, numbers: GroupNumbers, row: ConversationRow, result: CaseResult, verdicts: Sequence[Verdict]
+    ) -> None:
+        numbers.builder.count(result, verdicts)
+        if self.stratified:
+            stratum = row.stratum or ""
+            numbers.sample_sizes[stratum] += 1
+            if stratum not in numbers.strata:
+                numbers.strata[stratum] = SummaryBuilder(self.rules)
+            numbers.strata[stratum].count(result, verdicts)

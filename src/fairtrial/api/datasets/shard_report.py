@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fairtrial.errors import UsageError, spell
@@ -76,3 +78,20 @@ class ShareLimits:
                 f"{spell('max_incomplete')}: {self.incomplete:,} of {self.read:,} conversations were not read in full, "
                 f"and at most {share:.2%} may be; for example: {self.reason}"
             )
+
+
+def count_strata(reports: Sequence[ShardReport]) -> Counter[str]:
+    """Return the number of conversations of each stratum, in the sample and outside of it."""
+    return sum((Counter(report.strata) for report in reports), Counter[str]())
+
+
+def count_totals(reports: Sequence[ShardReport], keep_failures: int) -> dict[str, int]:
+    """Return the counts of all shards. Each keeps at most `keep_failures` of its conversations that did not pass."""
+    return {
+        "conversations": sum(report.conversations for report in reports),
+        "refused": sum(report.refused for report in reports),
+        "outside_sample": sum(report.outside_sample for report in reports),
+        "incomplete": sum(report.incomplete for report in reports),
+        "not_passed": sum(report.not_passed for report in reports),
+        "not_passed_kept": sum(min(report.not_passed, keep_failures) for report in reports),
+    }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zlib import crc32
 
 from fairtrial.api.result_folders.dataset_tables import ConversationRow, OutcomeColumns
@@ -14,9 +16,12 @@ from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Verdict
 from fairtrial.system.importing import import_extra
 
+if TYPE_CHECKING:
+    from fairtrial.loading.object_folders import ObjectFolder
+
 _BATCH = 5_000
-_CONVERSATIONS = 100_000
-"""The number of conversations of a group, roughly. The cases of a group are open at once."""
+_CONVERSATIONS = 25_000
+"""The least number of conversations of a group, roughly, unless there are fewer."""
 _ATTEMPTS = 500_000
 """The same for groups of which only the numbers of attempts are held. Each group reads all of its parts again."""
 _MOST_SHARED = 100_000
@@ -44,7 +49,7 @@ class CaseGroup(NamedTuple):
     answer cases of eval sets. Otherwise conversations with the same id in the same file are attempts at a case.
     """
 
-    folder: Path
+    folder: Path | ObjectFolder
     parts: tuple[str, ...]
     answers_cases: bool
     bucket: int = 0
@@ -54,37 +59,58 @@ class CaseGroup(NamedTuple):
         """Yield the conversations in their order. Their strata are read if the sample is stratified."""
         names = [name for name in ConversationRow._fields if stratified or name != "stratum"]
         for part in self.parts:
-            of_bucket = self._conversations_of_bucket(part)
-            rows = read_columns(self.folder / "attempts" / part, names, of_bucket)
-            outcomes = read_columns(self.folder / "outcomes" / part, OutcomeColumns._fields, of_bucket)
-            conversations = rows if stratified else ((*row, None) for row in rows)
-            yield from _join_items(map(ConversationRow._make, conversations), map(OutcomeColumns._make, outcomes))
+            with self._local(part, ("attempts", "outcomes")) as folder:
+                rows = read_columns(folder / "attempts" / part, names)
+                outcomes = read_columns(folder / "outcomes" / part, OutcomeColumns._fields)
+                conversations = rows if stratified else ((*row, None) for row in rows)
+                yield from _join_items(map(ConversationRow._make, conversations), map(OutcomeColumns._make, outcomes))
+
+    def positions(self) -> set[int]:
+        """Return the positions of the cases that a conversation answers."""
+        positions: set[int] = set()
+        for part in self.parts:
+            with self._local(part, ("attempts",)) as folder:
+                positions.update(position for (position,) in read_columns(folder / "attempts" / part, ["position"]))
+        return positions
+
+    @contextmanager
+    def _local(self, part: str, tables: Sequence[str]) -> Iterator[Path]:
+        """Yield the folder with a part of some tables, or a temporary copy of them if it is in an object store."""
+        if isinstance(self.folder, Path):
+            yield self.folder
+            return
+        with TemporaryDirectory(prefix="fairtrial-results-") as copy:
+            self.folder.fetch(Path(copy), [f"{table}/{part}" for table in tables])
+            yield Path(copy)
 
     def attempts(self) -> Iterator[tuple[CaseKey, list[AttemptRow]]]:
         """Yield each case with the numbers of its attempts. Equal attempts are one object, without a place."""
         keys: dict[Any, CaseKey] = {}
         cases: dict[Any, list[AttemptRow]] = {}
         shared: dict[Any, AttemptRow] = {}
-        for part in self.parts:
-            of_bucket = self._conversations_of_bucket(part)
-            rows = read_columns(self.folder / "attempts" / part, _ATTEMPT_COLUMNS, of_bucket)
-            outcomes = read_columns(self.folder / "outcomes" / part, _VALUE_COLUMNS, of_bucket)
-            for (_, position, file, eval_set, case_id, digest, *numbers), own in _join_items(rows, outcomes):
-                key = position if self.answers_cases else (file, case_id)
-                if key not in keys:
-                    keys[key], cases[key] = CaseKey(eval_set, case_id, digest), []
-                values = tuple(outcome[1:] for outcome in own)
-                attempt = (*numbers, values)
-                row = shared.get(attempt)
-                if row is None:
-                    if len(shared) == _MOST_SHARED:
-                        shared.clear()
-                    verdict, valid, failure_side, probability = numbers
-                    row = shared[attempt] = _make_attempt(verdict, valid, failure_side, probability, values)
-                cases[key].append(row)
+        for (_, position, file, eval_set, case_id, digest, *numbers), own in self._attempt_columns():
+            key = position if self.answers_cases else (file, case_id)
+            if key not in keys:
+                keys[key], cases[key] = CaseKey(eval_set, case_id, digest), []
+            values = tuple(outcome[1:] for outcome in own)
+            attempt = (*numbers, values)
+            row = shared.get(attempt)
+            if row is None:
+                if len(shared) == _MOST_SHARED:
+                    shared.clear()
+                verdict, valid, failure_side, probability = numbers
+                row = shared[attempt] = _make_attempt(verdict, valid, failure_side, probability, values)
+            cases[key].append(row)
         yield from zip(keys.values(), cases.values(), strict=True)
 
-    def _conversations_of_bucket(self, part: str) -> Any:
+    def _attempt_columns(self) -> Iterator[tuple[tuple[Any, ...], list[tuple[Any, ...]]]]:
+        for part in self.parts:
+            with self._local(part, ("attempts", "outcomes")) as folder:
+                of_bucket = self._conversations_of_bucket(folder, part)
+                rows = read_columns(folder / "attempts" / part, _ATTEMPT_COLUMNS, of_bucket)
+                yield from _join_items(rows, read_columns(folder / "outcomes" / part, _VALUE_COLUMNS, of_bucket))
+
+    def _conversations_of_bucket(self, folder: Path, part: str) -> Any:
         """Return the conversations of a part that belong to the bucket, or None if all of them do."""
         if self.buckets == 1:
             return None
@@ -92,7 +118,7 @@ class CaseGroup(NamedTuple):
         compute: Any = import_extra("pyarrow.compute", "parquet")
         parquet: Any = import_extra("pyarrow.parquet", "parquet")
         key = "position" if self.answers_cases else "case_id"
-        table = parquet.read_table(self.folder / "attempts" / part, columns=["conversation", key], use_threads=False)
+        table = parquet.read_table(folder / "attempts" / part, columns=["conversation", key], use_threads=False)
         cases = table.column(key).combine_chunks().dictionary_encode("encode")
         held = pa.array([self._holds(case) for case in cases.dictionary.to_pylist()], pa.bool_())
         return table.column("conversation").filter(compute.take(held, cases.indices)).combine_chunks()
@@ -106,38 +132,37 @@ class CaseGroup(NamedTuple):
         return row.position if self.answers_cases else (row.file, row.case_id)
 
 
-def runs_of_parts(folder: Path, *, answers_cases: bool) -> Iterator[CaseGroup]:
-    """Yield groups of neighbouring parts. If the conversations answer cases, a case may be in several groups."""
-    if not answers_cases:
-        yield from groups_of_whole_cases(folder, answers_cases=False)
-        return
-    parts = list(_parts(folder))
-    size = max(_CONVERSATIONS // 4, -(-sum(part.conversations for part in parts) // _MOST_RUNS))
-    yield from (CaseGroup(folder, names, answers_cases=True) for names in _runs([[part] for part in parts], size))
+def runs_of_parts(folder: Path | ObjectFolder, parts: Sequence[Part], *, answers_cases: bool) -> Iterator[CaseGroup]:
+    """Yield groups of neighbouring parts. If the conversations answer cases, a case may be in several groups.
 
-
-def groups_of_whole_cases(folder: Path, *, answers_cases: bool, size: int = 0) -> Iterator[CaseGroup]:
-    """Yield groups that hold all attempts at their cases, so that the attempts at a case are never in two groups.
-
-    `size` is the number of conversations of a group, roughly. 0 is the usual one.
+    Otherwise the parts of a file are in one group, because conversations with the same id are attempts at a case.
     """
-    size = size or _CONVERSATIONS
+    size = max(_CONVERSATIONS, -(-sum(part.conversations for part in parts) // _MOST_RUNS)) if answers_cases else 0
+    units = [[part] for part in parts] if answers_cases else _parts_by_file(parts)
+    yield from (CaseGroup(folder, names, answers_cases) for names in _runs(units, size or _CONVERSATIONS))
+
+
+def _parts_by_file(parts: Iterable[Part]) -> list[list[Part]]:
+    return [list(unit) for _, unit in groupby(parts, key=lambda part: part.file)]
+
+
+def _groups_of_whole_cases(folder: Path, *, answers_cases: bool) -> Iterator[CaseGroup]:
+    """Yield groups that hold all attempts at their cases, so that the attempts at a case are never in two groups."""
     parts = list(_parts(folder))
-    units = [parts] if answers_cases else [list(unit) for _, unit in groupby(parts, key=lambda part: part.file)]
-    small: list[list[_Part]] = []
-    for unit in units:
-        buckets = -(-sum(part.conversations for part in unit) // size)
+    small: list[list[Part]] = []
+    for unit in [parts] if answers_cases else _parts_by_file(parts):
+        buckets = -(-sum(part.conversations for part in unit) // _ATTEMPTS)
         if buckets <= 1:
             small.append(unit)
             continue
         names = tuple(part.name for part in unit)
         yield from (CaseGroup(folder, names, answers_cases, bucket, buckets) for bucket in range(buckets))
-    yield from (CaseGroup(folder, names, answers_cases) for names in _runs(small, size // 4))
+    yield from (CaseGroup(folder, names, answers_cases) for names in _runs(small, _ATTEMPTS // 4))
 
 
 def iter_cases(folder: Path, *, answers_cases: bool) -> Iterator[tuple[CaseKey, list[AttemptRow]]]:
     """Yield each case with the numbers of its attempts, which have no place of their own."""
-    for group in groups_of_whole_cases(folder, answers_cases=answers_cases, size=_ATTEMPTS):
+    for group in _groups_of_whole_cases(folder, answers_cases=answers_cases):
         yield from group.attempts()
 
 
@@ -148,32 +173,24 @@ def _make_attempt(
     return AttemptRow(0, 0, Verdict(verdict), valid, failure_side == "agent", rows, probability)
 
 
-def answered_positions(folder: Path) -> set[int]:
-    """Return the positions of the cases that a conversation answers."""
-    return {
-        position
-        for part in _parts(folder)
-        for (position,) in read_columns(folder / "attempts" / part.name, ["position"])
-        if position is not None
-    }
+class Part(NamedTuple):
+    """A part of the results. It has one file or a part of it, or several whole files of which `file` is the first."""
 
-
-class _Part(NamedTuple):
     name: str
     file: str
     conversations: int
 
 
-def _parts(folder: Path) -> Iterator[_Part]:
-    """Yield the parts of the results. Each part has one file or a part of it, or several whole files."""
+def _parts(folder: Path) -> Iterator[Part]:
+    """Yield the parts of the results in a folder."""
     parquet: Any = import_extra("pyarrow.parquet", "parquet")
     for path in sorted((folder / "attempts").glob("*.parquet")):
         with parquet.ParquetFile(path) as content:
             first = next(content.iter_batches(1, columns=["file"]))
-            yield _Part(path.name, first.column(0)[0].as_py(), content.metadata.num_rows)
+            yield Part(path.name, first.column(0)[0].as_py(), content.metadata.num_rows)
 
 
-def _runs(units: Iterable[list[_Part]], size: int) -> Iterator[tuple[str, ...]]:
+def _runs(units: Iterable[list[Part]], size: int) -> Iterator[tuple[str, ...]]:
     """Yield the names of neighbouring parts with about so many conversations. Units are not divided."""
     names: list[str] = []
     total = 0

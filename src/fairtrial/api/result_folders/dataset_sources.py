@@ -21,8 +21,6 @@ from fairtrial.records.summary import Summary
 from fairtrial.system.paths import is_object_folder
 
 MANIFEST = "manifest.json"
-FILES = ("attempts", "outcomes", "not_passed")
-"""The folders inside from which the numbers of a run are computed."""
 
 
 class Manifest(msgspec.Struct):
