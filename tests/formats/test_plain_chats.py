@@ -99,6 +99,7 @@ def _with_weights(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_the_short_way_gives_the_recording_the_warnings_and_the_errors_of_the_long_way(
     messages: list[dict[str, Any]], case_id: object
 ) -> None:
+    """Each difference would be a message that one of the ways reads otherwise."""
     short, long = ({"id": case_id, "messages": each} for each in (messages, _with_weights(messages)))
 
     assert json.dumps(short).count("weight") == 0
@@ -107,6 +108,7 @@ def test_the_short_way_gives_the_recording_the_warnings_and_the_errors_of_the_lo
 
 @given(_DIALOGUES)
 def test_a_list_of_messages_is_read_as_the_request_that_holds_it(messages: list[dict[str, Any]]) -> None:
+    """Only the places in warnings and errors differ."""
     (alone, _), (held, _) = _read(messages), _read({"messages": messages})
 
     assert alone == held or isinstance(alone, list)
@@ -118,6 +120,7 @@ def test_a_list_of_messages_is_read_as_the_request_that_holds_it(messages: list[
     ids=["reward", "instructions", "tools", "export"],
 )
 def test_a_key_beside_plain_messages_is_read(beside: dict[str, Any]) -> None:
+    """The short way knows the id and the messages alone."""
     messages = [{"role": role, "content": role} for role in ("user", "assistant", "user", "assistant")]
 
     plain, _ = _read({"messages": messages})

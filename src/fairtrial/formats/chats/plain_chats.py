@@ -79,61 +79,61 @@ class _PlainTrace:
 
     def __init__(self) -> None:
         self.invocations: list[Invocation] = []
+        self.texts: list[str] = []
+        self.opening: tuple[Message, ...] = ()
         self.user: list[Message] = []
         self.steps: list[Step] = []
         self.names: dict[str, str] = {}
 
     def read(self, messages: list[_Message], name: str) -> Trace | None:
         """Return the trace of the messages, or None if a message needs a second look."""
-        texts: list[str] = []
-        opening: tuple[Message, ...] = ()
         for message in messages:
             role, content, calls = message.role, message.content, message.tool_calls
-            if role == "assistant":
-                if calls is not UNSET:
-                    if not self._add_calls(content, calls):
-                        return None
-                elif content is None:
+            if role == "assistant" and calls is not UNSET:
+                if not self._add_calls(content, calls):
                     return None
-                else:
-                    self.steps.append(Message(content))
             elif content is None or calls is not UNSET:
                 return None
+            elif role == "assistant":
+                self.steps.append(Message(content))
             elif role == "user":
-                if self.steps and (self.user or not all([type(step) is Message for step in self.steps])):
-                    self._end_invocation(texts)
-                elif not self.user:
-                    opening, self.steps = tuple(self.steps), []  # type: ignore[assignment]  # all are messages
-                self.user.append(Message(content))
-            elif role == "tool":
-                if not self._add_result(content, message.tool_call_id):
-                    return None
-            else:
-                texts.append(content)
+                self._add_user(content)
+            elif role != "tool":
+                self.texts.append(content)
+            elif not self._add_result(content, message.tool_call_id):
+                return None
         if self.user or self.steps:
-            self._end_invocation(texts)
-        return self._make_trace(texts, opening, name)
+            self._end_invocation()
+        return self._make_trace(name)
 
-    def _make_trace(self, texts: list[str], opening: tuple[Message, ...], name: str) -> Trace | None:
+    def _make_trace(self, name: str) -> Trace | None:
         invocations = self.invocations
         if invocations:
             if invocations[0].user.text.startswith(STARTS):
                 return None
             if not self.names:  # texts alone say nothing of calls
-                if any([invocation.steps for invocation in invocations]):
+                if any(invocation.steps for invocation in invocations):
                     return None
                 invocations = [
                     Invocation(invocation.user, None, invocation.final_response) for invocation in invocations
                 ]
-            if texts:
-                about = About((AgentDetails("assistant", "\n".join(texts)),))
+            if self.texts:
+                about = About((AgentDetails("assistant", "\n".join(self.texts)),))
                 invocations[0] = msgspec.structs.replace(invocations[0], about=about)
-        return Trace(tuple(invocations), session_id=name, opening=opening)
+        return Trace(tuple(invocations), session_id=name, opening=self.opening)
 
-    def _end_invocation(self, texts: list[str]) -> None:
+    def _end_invocation(self) -> None:
         steps, reply = split_reply(self.steps)
-        self.invocations.append(Invocation(one_message(self.user or [beginning(texts)]), steps, reply))
+        self.invocations.append(Invocation(one_message(self.user or [beginning(self.texts)]), steps, reply))
         self.user, self.steps = [], []
+
+    def _add_user(self, text: str) -> None:
+        messages = [step for step in self.steps if type(step) is Message]
+        if self.steps and (self.user or len(messages) < len(self.steps)):
+            self._end_invocation()
+        elif not self.user:
+            self.opening, self.steps = tuple(messages), []
+        self.user.append(Message(text))
 
     def _add_calls(self, content: str | None, calls: list[_Call]) -> bool:
         """Add the calls of a message behind its text. Return whether they need no second look."""
