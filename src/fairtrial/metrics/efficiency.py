@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairtrial.llm.listed_prices import find_price
 from fairtrial.metrics.pairing import missing_calls, score_each
-from fairtrial.records.score import PartKey, Score
+from fairtrial.records.score import PartKey, Score, average_parts, invocation_keys
 from fairtrial.system.importing import import_extra
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class ToolCallCount:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Count the calls of each invocation, and take the mean."""
-        return _unless_missing(missing_calls(trace.incomplete, trace.invocations), _mean(trace, _tool_calls))
+        return _unless_missing(trace, _mean(trace, _tool_calls))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class InferenceCallCount:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Count the model calls of each invocation, and take the mean."""
-        return _unless_missing(missing_calls(trace.incomplete, trace.invocations), _mean(trace, _model_calls))
+        return _unless_missing(trace, _mean(trace, _model_calls))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class TokenUsage:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Add up the tokens of each invocation, and take the mean over invocations whose calls all have tokens."""
-        return _unless_missing(missing_calls(trace.incomplete, trace.invocations), score_each(trace, _tokens))
+        return _unless_missing(trace, _score_each(trace, _tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,15 @@ class AgentCost:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Add up the prices of the model calls of each invocation, and take the mean."""
-        return _unless_missing(missing_calls(trace.incomplete, trace.invocations), score_each(trace, _cost))
+        return _unless_missing(trace, _score_each(trace, _cost))
 
 
-def _unless_missing(reason: str, score: Score) -> Score:
-    """Return a sum over calls, or no score if there is a reason why calls may be missing: it would be too low."""
-    return Score(None, reason, side="infrastructure") if reason and score.value is not None else score
+def _unless_missing(trace: Trace, score: Score) -> Score:
+    """Return a sum over calls, or no score if calls may be missing in the trace: the sum would be too low."""
+    if score.value is None:
+        return score
+    reason = missing_calls(trace.incomplete, trace.invocations)
+    return Score(None, reason, side="infrastructure") if reason else score
 
 
 def _cost(invocation: Invocation, key: PartKey) -> Score:
@@ -104,12 +107,31 @@ def _mean(trace: Trace, measure: Callable[[Invocation], float | None]) -> Score:
         value = measure(invocation)
         return _not_recorded(key) if value is None else Score(float(value), key=key)
 
-    return score_each(trace, score)
+    return _score_each(trace, score)
+
+
+def _score_each(trace: Trace, score: Callable[[Invocation, PartKey], Score]) -> Score:
+    """Return the mean over the recorded invocations. If nothing is recorded of any, as is common, scores are shared."""
+    size = len(trace.invocations)
+    if trace.broken or not size:
+        return score_each(trace, score)
+    parts = [*map(score, trace.invocations, invocation_keys(size))]
+    if not [part for part in parts if part.reason != _NOT_RECORDED]:
+        return _nothing_recorded(size)
+    return average_parts(parts)
+
+
+_NOT_RECORDED = "not recorded"
 
 
 @lru_cache(maxsize=256)
 def _not_recorded(key: PartKey) -> Score:
-    return Score(None, "not recorded", key=key)
+    return Score(None, _NOT_RECORDED, key=key)
+
+
+@lru_cache(maxsize=256)
+def _nothing_recorded(size: int) -> Score:
+    return average_parts(map(_not_recorded, invocation_keys(size)))
 
 
 def _tool_calls(invocation: Invocation) -> int | None:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Trace
 
-_COMPLETION = "attempt_completion"
+COMPLETION = "attempt_completion"
 _RESULT = "result"
 
 
@@ -25,7 +25,7 @@ def _completion(invocation: Invocation) -> ToolCall | None:
     if invocation.final_response is not None or not invocation.steps:
         return None
     call = next((step for step in reversed(invocation.steps) if not isinstance(step, ToolResult)), None)
-    if isinstance(call, ToolCall) and call.name == _COMPLETION and isinstance(call.args.get(_RESULT), str):
+    if isinstance(call, ToolCall) and call.name == COMPLETION and isinstance(call.args.get(_RESULT), str):
         return call
     return None
 
@@ -37,6 +37,6 @@ def _with_completion(invocation: Invocation) -> Invocation:
     steps = tuple(
         step
         for step in invocation.steps
-        if step is not call and not (isinstance(step, ToolResult) and step.name == _COMPLETION)
+        if step is not call and not (isinstance(step, ToolResult) and step.name == COMPLETION)
     )
     return replace(invocation, steps=steps, final_response=Message(call.args[_RESULT], author=call.author))

@@ -30,6 +30,7 @@ from fairtrial.formats.chats.message_keys import note_unread_keys
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.chats.orphan_results import with_calls_of_results
 from fairtrial.formats.chats.otel_messages import OTEL
+from fairtrial.formats.chats.plain_chats import read_plain_chat
 from fairtrial.formats.chats.pydantic_ai_messages import PYDANTIC_AI
 from fairtrial.formats.chats.responses_items import RESPONSES
 from fairtrial.formats.chats.smolagents_turns import (
@@ -105,6 +106,9 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
 
     A request may hold instructions and tools. `id`, `reward` and `fairtrial` are our own keys.
     """
+    plain = read_plain_chat(raw, name)
+    if plain is not None:
+        return without_secrets(Recording(plain.session_id, plain), reading)
     own: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     reward: float | None = None

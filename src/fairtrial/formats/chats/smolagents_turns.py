@@ -23,7 +23,7 @@ _FIRST_PLAN = "You are a world expert at analyzing a situation"
 _TASK_OF_PLAN = "Here is your task:\n```\n"
 _END_OF_TASK = "\n```\n"
 _NEXT_PLAN = "Now write your updated facts below"
-_STARTS = (_TASK, _FIRST_PLAN)
+STARTS = (_TASK, _FIRST_PLAN)
 _CALLS = "Calling tools:\n"
 CALLS_AS_TEXT = (
     "smolagents writes calls as text into its messages; score its spans instead, for example those of OpenInference"
@@ -36,7 +36,7 @@ def is_smolagents(entries: Iterable[Entry]) -> bool:
     """Whether messages are a request of smolagents, by the first message with the role of the user."""
     for entry in entries:
         if isinstance(entry, UserMessage):
-            return entry.message.text.startswith(_STARTS)
+            return entry.message.text.startswith(STARTS)
     return False
 
 
