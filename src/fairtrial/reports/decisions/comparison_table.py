@@ -9,7 +9,7 @@ from rich.text import Text
 
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison, Move, Pairs
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.decisions.pass_k_table import pass_k_rows
+from fairtrial.reports.decisions.pass_k_table import pass_k_table
 from fairtrial.reports.numbers import DASH, digits_of_change, interval, number, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.terminal_text import signature_line
@@ -291,7 +291,7 @@ def _pass_k(comparison: Comparison) -> Iterator[RenderableType]:
     for run, table in zip(("base", "candidate"), comparison.pass_k, strict=True):
         if table:
             yield Text("")
-            yield pass_k_rows(table, run)
+            yield pass_k_table(table, run)
 
 
 def _setup(comparison: Comparison) -> Iterator[Text]:

@@ -7,7 +7,13 @@ from html import escape
 
 from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.failures.failure_table import decisive_line, head_line, shared_lines, summary_lines
+from fairtrial.reports.failures.failure_table import (
+    decisive_line,
+    describe_shares,
+    head_line,
+    shared_lines,
+    summary_lines,
+)
 from fairtrial.reports.numbers import DASH, interval, rate
 from fairtrial.reports.page_shell import scriptless_page
 from fairtrial.text.display import count, visible_line
@@ -35,7 +41,7 @@ def _parts(failures: Failures) -> Iterator[str]:
     body = "\n".join(map(_row, failures.modes))
     table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
     yield f'<div class="scroll" tabindex="0">{table}</div>\n'
-    yield _items((*summary_lines(failures), *failures.notes))
+    yield _items((*filter(None, [describe_shares(failures)]), *summary_lines(failures), *failures.notes))
     by_mode: dict[int | None, list[FailedAttempt]] = {}
     for own in failures.failed:
         by_mode.setdefault(own.mode, []).append(own)
