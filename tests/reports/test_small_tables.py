@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from commands import MATCH, enter, eval_set, fairtrial, write
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.records.attempt import Failure
 from fairtrial.records.result import CaseResult, Fault, JudgeStats, Outcome
 from fairtrial.records.score import Range, Score
 from fairtrial.records.summary import Estimate, Summary
+from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.rows import INTERVAL
 from fairtrial.reports.small_tables import TableNumber, describe_table, run_numbers, valid_numbers
 from fairtrial.reports.summary_table import tables
@@ -253,3 +257,45 @@ def test_the_sentence_stands_below_its_table() -> None:
     assert INTERVAL in head
     assert row.split()[0] == "match"
     assert " ".join(paragraph) == sentence(attempts([1.0] * 3))
+
+
+@pytest.fixture
+def three_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The sentence about a run of three cases that pass, whose commands come next."""
+    enter(tmp_path, monkeypatch)
+    write("test_config.json", MATCH)
+    write("trips.evalset.json", eval_set("good", "fine", "right"))
+    return f"With 3 cases, the pass rate can be anywhere from 14 to 100 %: {PASSES}."
+
+
+RUN = ("run", "trips.evalset.json", "--agent", "commands:obedient")
+
+
+def test_reports_for_people_hold_the_sentence(three_passes: str) -> None:
+    """In a terminal, in Markdown, and on the page, also for readers without scripts."""
+    done = fairtrial(*RUN, "--markdown", "run.md", "--html", "run.html")
+    assert three_passes in " ".join(done.out.split())
+    assert three_passes in Path("run.md").read_text(encoding="utf-8")
+    assert f"<p>{three_passes}</p>" in Path("run.html").read_text(encoding="utf-8")
+
+
+def test_reports_for_programs_do_not_hold_the_sentence(three_passes: str) -> None:
+    """Nor does a quiet command."""
+    done = fairtrial(*RUN, "--json", "run.json", "--junit", "run.xml", "--sarif", "run.sarif", "--quiet")
+    assert done.code == 0
+    outputs = [
+        done.out,
+        done.err,
+        *(Path(f"run.{name}").read_text(encoding="utf-8") for name in ("json", "xml", "sarif")),
+    ]
+    assert [text for text in outputs if three_passes[:20] in text] == []
+    assert "limits" not in json.loads(outputs[2])["run"]
+
+
+def test_a_name_cannot_end_its_code_in_markdown() -> None:
+    """The name of a criterion may hold anything."""
+    results = [
+        CaseResult(f"case{place}", place, tuple(Outcome(name, Score(0.0), 0.5) for name in ("a`<b>", "other")))
+        for place in range(3)
+    ]
+    assert "``a`<b>``" in describe_table(run_numbers(aggregate(results), code_span))

@@ -34,6 +34,7 @@ from fairtrial.records.attacks.attack_report import AttackReport
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports.html import clean
+from fairtrial.reports.small_tables import describe_table, run_numbers
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import AttemptView
 from fairtrial.reports.views.label_shapes import AgreementView
@@ -156,7 +157,9 @@ class StoreViewer:
             attacks=None if in_short else self._attacks(info),
         )
         notes = [*view.notes, *([f"{skipped} {EXPLANATION}"] if (skipped := self.store.count_skipped()) else [])]
-        own = msgspec.structs.replace(view, clustered=index.is_repeated, attempts=index.attempts, notes=notes)
+        limits = describe_table(run_numbers(summary))
+        changes = {"clustered": index.is_repeated, "attempts": index.attempts, "notes": notes, "limits": limits}
+        own = msgspec.structs.replace(view, **changes)
         return msgspec.structs.replace(own, config={}, signatures={}) if in_short else own
 
     def _attacks(self, info: RunInfo) -> AttackReport | None:

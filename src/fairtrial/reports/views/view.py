@@ -24,7 +24,6 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.summary import CriterionSummary, Summary
 from fairtrial.reports.judges.judge_states import describe
-from fairtrial.reports.small_tables import describe_table, run_numbers
 from fairtrial.reports.numbers import find_unit
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.shown_criteria import has_data
@@ -174,7 +173,6 @@ def run_view(
         attacks=attacks,
         groups=list(groups),
         skill_uses=list(summary.skill_uses),
-        limits=describe_table(run_numbers(summary)),
     )
 
 
