@@ -22,9 +22,10 @@ def types() -> str:
 def _interface(name: str, shape: dict[str, Any]) -> str:
     if "properties" not in shape:
         return f"export type {name} = {_type(shape)};\n"
-    # A key that a page may leave out has an empty default.
+    # A key that a page may leave out has an empty default, or none.
+    required = shape.get("required", ())
     lines = [
-        f"  {key}{'?' if value.get('default', 1) in _EMPTY else ''}: {_type(value)};"
+        f"  {key}{'?' if value.get('default', 1 if key in required else None) in _EMPTY else ''}: {_type(value)};"
         for key, value in shape["properties"].items()
     ]
     return "\n".join([f"export interface {name} {{", *lines, "}", ""])

@@ -33,7 +33,7 @@ PAGES = {
 FOREIGN = {"the day differs", "calls differ"}
 """The reasons that the criteria of the runs give, which are not of this package."""
 SENTENCES = """() => {
-  const content = '.foreign:not(.reason, .warning), pre, code, script, [class^=md-], .limb-steps';
+  const content = '.foreign:not(.reason, .warning, .note), pre, code, script, [class^=md-], .limb-steps';
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const found = [];
   while (walker.nextNode()) {

@@ -22,6 +22,7 @@ export function Summary() {
       <section aria-labelledby="criteria-title">
         <h2 id="criteria-title">{language.text("criteria")}</h2>
         <Criteria criteria={run.criteria} />
+        {run.limits && <Foreign class="note" text={reasonText(language, run.limits)} />}
         {run.clustered && <p class="note">{language.text("clustered")}</p>}
       </section>
       <PassK run={run} />

@@ -912,6 +912,7 @@ export interface RunView {
   attacks?: AttackReport | null;
   groups?: string[];
   skill_uses?: SkillUse[];
+  limits?: string;
 }
 
 export interface Score {

@@ -441,6 +441,16 @@ test("reasons of criteria are translated by templates, and the values in them st
   assert.match(say("zh-TW", "contradicted: 'yes 3' is expected, and the reply says '{got}'"), /預期為 'yes 3'，回覆為 '\{got\}'/);
 });
 
+test("the sentence below a small table is translated with its numbers", () => {
+  const say = (code: string, text: string) => reasonText(new Language(code), text);
+  const rate = "With 3 cases, the pass rate of calls can be anywhere from 6 to 99 %: this shows that the agent can pass, not how often.";
+  assert.equal(say("ja", rate), "ケース3件では、calls の合格率は 6 % から 99 % の間のどこでもありえます。エージェントが合格しうることは示しますが、その頻度は示しません。");
+  const mean = "With 1 attempt and 2 unscored, the mean can be anywhere from 0.10 to 1.00: this is too little to say more.";
+  assert.equal(say("ko", mean), "시도 1회와 점수 없음 2회 기준으로 평균의 가능한 범위는 0.10부터 1.00까지입니다. 이만큼으로는 더 말할 수 없습니다.");
+  const single = "With 4 attempts at 1 case, the pass rate has no interval: this shows that the agent can fail, not how often.";
+  assert.equal(say("zh-TW", single), "只有 1 個案例的 4 次嘗試，通過率沒有信賴區間：這說明代理可能失敗，但說明不了頻率有多高。");
+});
+
 test("what no template fits stays, also a line of many joints", () => {
   for (const text of ["Your order 7 is shipped.", "", "refund_twice", "; ".repeat(1900), "a; b: ".repeat(600), "constructor"]) {
     for (const code of ["ko", "ja", "zh-TW", "zh-CN"]) assert.equal(reasonText(new Language(code), text), text);

@@ -10,7 +10,8 @@ from rich.console import Console
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import interval, rate
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import DASH, visible_line
+from fairtrial.reports.small_tables import TableNumber, describe_table, table_sentence
+from fairtrial.text.display import DASH, count, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.records.attacks.attack_report import AttackRate, AttackReport
@@ -32,7 +33,7 @@ def print_attacks(console: Console, report: AttackReport, *, rates_only: bool = 
     rows = Rows(("", "rate", INTERVAL, "of"))
     for title, cells in _rates(report):
         rows.add(title, *cells)
-    console.print(rows)
+    console.print(rows, *table_sentence(_numbers(report)))
     for line in _notes(report):
         console.print(visible_line(line), style="dim", markup=False, highlight=False)
     if rates_only:
@@ -49,6 +50,8 @@ def attack_markdown(report: AttackReport) -> Iterator[str]:
     yield "|---|---|---|---|"
     yield from (f"| {title} | {' | '.join(cells)} |" for title, cells in _rates(report))
     yield ""
+    if sentence := describe_table(_numbers(report)):
+        yield from (sentence, "")
     rows = [row for row in report.rows if row.success.hits][:_MOST_ROWS]
     if rows:
         yield f"| successful attacks by | | rate | {INTERVAL} | of |"
@@ -71,6 +74,13 @@ def attack_lines(report: AttackReport) -> Iterator[str]:
 
 def _rates(report: AttackReport) -> Iterator[tuple[str, tuple[str, str, str]]]:
     return ((title, _cells(getattr(report, name))) for name, title in _TITLES)
+
+
+def _numbers(report: AttackReport) -> Iterator[TableNumber]:
+    for name, title in _TITLES:
+        own: AttackRate = getattr(report, name)
+        text = f'the rate "{title.partition(":")[0]}"'
+        yield TableNumber(text, count(own.attempts, "attempt"), own.estimate, is_single=own.attempts == 1)
 
 
 def _cells(own: AttackRate) -> tuple[str, str, str]:

@@ -23,6 +23,7 @@ from fairtrial.reports.html_index import Cleaner, IndexedRows, Packer, data_elem
 from fairtrial.reports.html_summary import summary_html
 from fairtrial.reports.page_shell import asset, page_policy
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
+from fairtrial.reports.small_tables import describe_table, run_numbers
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.view import RunReader, comparison_view
 from fairtrial.text.display import visible
@@ -148,12 +149,16 @@ def write_pages(
             comparison_view(comparison, *base, own.compared)
             for comparison, own in zip(comparisons, candidates, strict=False)
         ]
-        page = shapes.PageView([reader.view() for reader in readers], [], views, language)
+        page = shapes.PageView([_view_run(reader) for reader in readers], [], views, language)
         _write_head(target, cleaner(page), rows, ending)
         chunks.seek(0)
         shutil.copyfileobj(chunks, target, 1 << 20)
         target.write(b"</body>\n</html>\n")
     return list(_warnings(readers[0].traces, traces, size, limit))
+
+
+def _view_run(reader: RunReader) -> shapes.RunView:
+    return msgspec.structs.replace(reader.view(), limits=describe_table(run_numbers(reader.run.summary)))
 
 
 def _warnings(actual: shapes.Traces, traces: shapes.Traces | None, size: int, limit: int) -> Iterator[str]:

@@ -82,7 +82,8 @@ def _criteria(run: View, own: Mapping[str, Any]) -> str:
         f"{_estimate(criterion['pass_rate'], percent=True)}</tr>"
         for criterion in run["criteria"]
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    limits = f"<p>{_text(run['limits'])}</p>" if run.get("limits") else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{limits}"
 
 
 def _estimate(estimate: View, *, percent: bool, unit: str = "") -> str:

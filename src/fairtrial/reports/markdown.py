@@ -28,6 +28,7 @@ from fairtrial.reports.numbers import format_estimate, interval, with_unit
 from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.shown_criteria import informative
 from fairtrial.reports.skill_uses import skill_markdown
+from fairtrial.reports.small_tables import describe_table, run_numbers
 from fairtrial.reports.summary_table import MARKS
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
@@ -129,6 +130,8 @@ def _table(summary: Summary, comparison: Comparison | None) -> Iterator[str]:
     if len(rows) > _MOST_CRITERIA:
         yield f"\n… and {len(rows) - _MOST_CRITERIA} more criteria"
     yield ""
+    if sentence := describe_table(run_numbers(summary, code_span)):
+        yield from (sentence, "")
 
 
 def _change(row: ComparedMeasure | None) -> str:

@@ -12,12 +12,13 @@ from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.result import Verdict
 from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
 from fairtrial.reports.decisions.gate_report import gate_report
-from fairtrial.reports.decisions.pass_k_table import pass_k_rows
+from fairtrial.reports.decisions.pass_k_table import pass_k_table
 from fairtrial.reports.judges.judge_states import judge_states
 from fairtrial.reports.numbers import dollars, format_estimate, interval, make_estimate, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.shown_criteria import informative
 from fairtrial.reports.skill_uses import skill_tables
+from fairtrial.reports.small_tables import run_numbers, table_sentence, valid_numbers
 from fairtrial.reports.spending import spending_rows
 from fairtrial.text.display import DASH, visible, visible_line
 from fairtrial.text.languages import say, say_count, say_reason
@@ -52,16 +53,16 @@ def tables(summary: Summary, calibrations: Sequence[Calibration] = ()) -> Render
     if not summary.criteria:
         return Text("")
     useless = {own.criterion for own in calibrations if own.state is JudgeState.USELESS}
-    sections: list[RenderableType] = [_criteria(summary, useless)]
+    sections: list[RenderableType] = [Group(_criteria(summary, useless), *table_sentence(run_numbers(summary)))]
     states = judge_states(calibrations)
     if states is not None:
         is_biased = any(own.state is JudgeState.BIASED for own in calibrations)
         sections.insert(0 if is_biased else 1, states)
     if summary.pass_k:
-        sections.append(pass_k_rows(summary.pass_k))
+        sections.append(pass_k_table(summary.pass_k))
     sections += skill_tables(summary.skill_uses)
     if summary.invalid:
-        sections.append(_valid(summary))
+        sections.append(Group(_valid(summary), *table_sentence(valid_numbers(summary))))
     if any(criterion.calls is not None for criterion in summary.criteria):
         sections.append(_judging(summary))
     if any(len(criterion.pair_agreements) > 1 for criterion in summary.criteria):

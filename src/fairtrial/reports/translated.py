@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Group
+from rich.constrain import Constrain
 from rich.padding import Padding
 from rich.text import Text
 
@@ -21,6 +22,8 @@ def translate(report: Any) -> Any:
         return say_sentence(report) if isinstance(report, str) else _translate_text(report)
     if isinstance(report, Group):
         return Group(*map(translate, report.renderables))
+    if isinstance(report, Constrain):
+        report = Constrain(translate(report.renderable), report.width)
     if isinstance(report, Padding):
         sides = (report.top, report.right, report.bottom, report.left)
         return Padding(translate(report.renderable), sides, style=report.style)

@@ -20,7 +20,7 @@ from fairtrial.api.datasets.judge_estimates import estimate_judges
 from fairtrial.api.datasets.object_log import ObjectLog
 from fairtrial.api.datasets.shard_asking import ShardAsker
 from fairtrial.api.datasets.shard_report import ShardReport, ShareLimits, count_strata, count_totals
-from fairtrial.api.datasets.shard_scoring import FailedAttempt, Sample, ShardScorer, failures_path
+from fairtrial.api.datasets.shard_scoring import FailedAttempt, ShardScorer, failures_path
 from fairtrial.api.datasets.shared_models import (
     BATCHES,
     KEPT_CALLS,

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.decisions.pass_k_table import pass_k_rows
-from fairtrial.reports.numbers import digits_of_change, interval, number, rate, with_unit
+from fairtrial.reports.decisions.pass_k_table import pass_k_table
+from fairtrial.reports.numbers import DASH, digits_of_change, interval, number, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import DASH, visible_line
@@ -294,7 +294,7 @@ def _pass_k(comparison: Comparison) -> Iterator[RenderableType]:
     for run, table in zip(("base", "candidate"), comparison.pass_k, strict=True):
         if table:
             yield Text("")
-            yield pass_k_rows(table, run)
+            yield pass_k_table(table, run)
 
 
 def _setup(comparison: Comparison) -> Iterator[Text]:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from fairtrial.reports.decisions.history_report import (
     NO_STEP,
+    describe_rates,
     false_rate_line,
     history_rows,
     left_out_line,
@@ -161,7 +162,7 @@ def _runs(history: RunHistory, viewer: str) -> str:
             name = f'<a href="{escape(viewer)}#run={quote(row.id, safe="")}">{name}</a>'
         numbers = "".join(f"<td>{_text(say_sentence(cell))}</td>" for cell in cells[1:])
         lines.append(f'<tr id="run-{place}"><td>{place}</td><th scope="row">{name}</th>{numbers}</tr>')
-    return f"<h2>{_text(say('Runs'))}</h2>\n{_table(head, lines)}"
+    return f"<h2>{_text(say('Runs'))}</h2>\n{_table(head, lines)}{_paragraph(describe_rates(history))}"
 
 
 def _case_map(history: RunHistory) -> str:

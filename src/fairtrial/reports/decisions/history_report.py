@@ -12,6 +12,7 @@ from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import points
 from fairtrial.reports.numbers import dollars, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.small_tables import TableNumber, describe_table, write_paragraph
 from fairtrial.text.display import DASH, count, shorten, shorten_commit, visible_line
 
 if TYPE_CHECKING:
@@ -74,12 +75,23 @@ def history_report(history: RunHistory) -> RenderableType:
     lines: list[RenderableType] = [Text(visible_line(name_series(history)), "bold")]
     if left_out := left_out_line(history):
         lines.append(Text(left_out, "dim"))
-    lines += [Text(draw_bars([row.value.value for row in history.rows])), history_rows(history), Text("")]
+    lines += [Text(draw_bars([row.value.value for row in history.rows])), history_rows(history)]
+    lines += [*write_paragraph(describe_rates(history)), Text("")]
     lines += [Text(visible_line(sentence)) for row in history.rows for sentence in row_sentences(row, history)]
     if not any(row.step for row in history.rows):
         lines.append(Text(NO_STEP))
     lines.append(Text(false_rate_line(history), "dim"))
     return Group(*lines, *(Text(visible_line(note), "yellow") for note in history.notes))
+
+
+def describe_rates(history: RunHistory) -> str:
+    """Return what the rates of single runs show, if their table is small."""
+    return describe_table(map(_pass_rate, history.rows)) if history.is_rate else ""
+
+
+def _pass_rate(row: HistoryRow) -> TableNumber:
+    own = row.value
+    return TableNumber(f"the rate of run {row.id}", count(row.cases, "case"), Estimate(own.value, own.low, own.high))
 
 
 def row_sentences(row: HistoryRow, history: RunHistory) -> list[str]:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from rich.console import Group
 
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import format_estimate, interval
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import DASH
+from fairtrial.reports.small_tables import TableNumber, table_sentence
+from fairtrial.text.display import DASH, count
 from fairtrial.text.languages import say
 
 if TYPE_CHECKING:
     from fairtrial.records.run_comparison import IntervalEstimate, PassK
 
 
-def pass_k_rows(table: Sequence[PassK], title: str = "") -> Rows:
-    """Return pass^k and pass@k with their intervals."""
+def pass_k_table(table: Sequence[PassK], title: str = "") -> Group:
+    """Return pass^k and pass@k with their intervals, and what a small table shows."""
     rows = Rows(
         (
             say("{name} attempts", name=say(title)) if title else "attempts",
@@ -29,7 +32,13 @@ def pass_k_rows(table: Sequence[PassK], title: str = "") -> Rows:
     for entry in table:
         cells = [text for estimate in (entry.pass_hat, entry.pass_at) for text in _estimate(estimate)]
         rows.add(str(entry.k), *cells)
-    return rows
+    return Group(rows, *table_sentence(_rates(table)))
+
+
+def _rates(table: Sequence[PassK]) -> Iterator[TableNumber]:
+    for entry in table:
+        for name, own in ((f"pass^{entry.k}", entry.pass_hat), (f"pass@{entry.k}", entry.pass_at)):
+            yield TableNumber(name, count(entry.cases, "case"), Estimate(own.value, own.low, own.high))
 
 
 def _estimate(estimate: IntervalEstimate) -> tuple[str, str]:

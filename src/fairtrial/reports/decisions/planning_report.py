@@ -11,11 +11,12 @@ from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import points
 from fairtrial.reports.numbers import interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.small_tables import TableNumber, table_sentence
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import DASH, count, visible_line
 
 if TYPE_CHECKING:
-    from fairtrial.records.flaky_case import Flakiness
+    from fairtrial.records.flaky_case import Flakiness, FlakyCase
     from fairtrial.records.size_plan import SizePlan
 
 _MOST = 30
@@ -81,7 +82,7 @@ def flaky_report(flakiness: Flakiness) -> RenderableType:
         rows.add(case.case, str(case.passed), str(case.attempts), rate(share), ends, case.cause or DASH)
     lines: list[RenderableType] = []
     if flakiness.cases:
-        lines += [rows]
+        lines += [rows, *table_sentence(map(_pass_rate, flakiness.cases[:_MOST]))]
         if len(flakiness.cases) > _MOST:
             lines.append(Text(f"… and {len(flakiness.cases) - _MOST} more; --json FILE lists them all", "dim"))
         lines.append(Text(""))
@@ -99,6 +100,12 @@ def flaky_report(flakiness: Flakiness) -> RenderableType:
         lines.append(Text(f"variance between cases {variances}"))
     lines.append(signature_line(flakiness.signature))
     return Group(*lines)
+
+
+def _pass_rate(case: FlakyCase) -> TableNumber:
+    estimate = Estimate(case.passed / case.attempts, case.low, case.high)
+    sample = count(case.attempts, "attempt")
+    return TableNumber(f"the pass rate of {case.case}", sample, estimate, "its verdict can change")
 
 
 def _flaky_count(cases: int) -> str:

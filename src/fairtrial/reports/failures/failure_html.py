@@ -6,8 +6,14 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
-from fairtrial.reports.failures.failure_table import decisive_line, head_line, shared_lines, summary_lines
-from fairtrial.reports.numbers import interval, rate
+from fairtrial.reports.failures.failure_table import (
+    decisive_line,
+    describe_shares,
+    head_line,
+    shared_lines,
+    summary_lines,
+)
+from fairtrial.reports.numbers import DASH, interval, rate
 from fairtrial.reports.page_shell import scriptless_page
 from fairtrial.text.display import DASH, count, visible_line
 from fairtrial.text.languages import chosen_language, say
@@ -38,7 +44,7 @@ def _parts(failures: Failures) -> Iterator[str]:
     body = "\n".join(map(_row, failures.modes))
     table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
     yield f'<div class="scroll" tabindex="0">{table}</div>\n'
-    yield _items((*summary_lines(failures), *failures.notes))
+    yield _items((*filter(None, [describe_shares(failures)]), *summary_lines(failures), *failures.notes))
     by_mode: dict[int | None, list[FailedAttempt]] = {}
     for own in failures.failed:
         by_mode.setdefault(own.mode, []).append(own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fairtrial.reports.failures.failure_table import head_line, largest_modes, summary_lines
+from fairtrial.reports.failures.failure_table import describe_shares, head_line, largest_modes, summary_lines
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import interval, rate
 from fairtrial.text.display import DASH, count
@@ -27,6 +27,7 @@ def failures_markdown(failures: Failures) -> str:
         if len(failures.modes) > _LISTED:
             lines += ["", f"… and {len(failures.modes) - _LISTED} more modes"]
         lines.append("")
+        lines += [text, ""] if (text := describe_shares(failures)) else []
     lines += [f"- {code_span(line, _NOTE)}" for line in summary_lines(failures)]
     lines += [f"- {code_span(note, _NOTE)}" for note in failures.notes]
     return "\n".join(lines) + "\n"

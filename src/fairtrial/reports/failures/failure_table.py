@@ -12,6 +12,7 @@ from rich.text import Text
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.small_tables import TableNumber, describe_table, write_paragraph
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import DASH, count, shorten, visible_line
 
@@ -49,7 +50,7 @@ def failures_report(failures: Failures, *, show: str = "") -> RenderableType:
         )
     lines: list[RenderableType] = [Text(head_line(failures), "bold"), Text("")]
     if failures.modes:
-        lines += [rows, Text("")]
+        lines += [rows, *write_paragraph(describe_shares(failures)), Text("")]
     if len(failures.modes) > MOST_MODES:
         lines.append(Text(f"… and {len(failures.modes) - MOST_MODES} more modes; --json FILE lists them all", "dim"))
     lines += [Text(visible_line(line)) for mode in failures.modes[:MOST_MODES] for line in shared_lines(mode)]
@@ -57,6 +58,17 @@ def failures_report(failures: Failures, *, show: str = "") -> RenderableType:
     if show and failures.modes:
         lines.append(Text(f"`{show} --mode {failures.modes[0].number}` lists the attempts of a mode", "dim"))
     return Group(*lines, *_notes(failures.notes), signature_line(failures.signature))
+
+
+def describe_shares(failures: Failures) -> str:
+    """Return what the shares of the modes show, if their table is small."""
+    return describe_table(_mode_shares(failures))
+
+
+def _mode_shares(failures: Failures) -> Iterator[TableNumber]:
+    sample = count(failures.failed_attempts, "failed attempt")
+    for mode in failures.modes[:MOST_MODES]:
+        yield TableNumber(f"the share of mode {mode.number}", sample, mode.of_failures, "such failures occur")
 
 
 def head_line(failures: Failures) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -11,9 +11,10 @@ from rich.text import Text
 
 from fairtrial.records.judging.calibration import Agreement, AgreementTable, Calibration
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.judges.judge_states import corrected_rows, describe, sentences
-from fairtrial.reports.numbers import format_estimate, interval, number
+from fairtrial.reports.judges.judge_states import corrected_table, describe, sentences
+from fairtrial.reports.numbers import DASH, format_estimate, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.small_tables import TableNumber, table_sentence
 from fairtrial.stats.interval import LEVEL
 from fairtrial.text.display import DASH, count
 from fairtrial.version import __version__
@@ -130,17 +131,17 @@ def calibration_tables(run: str, calibrations: Sequence[Calibration]) -> Rendera
     parts: list[RenderableType] = []
     for calibration in calibrations:
         if calibration.labels:
-            parts += [agreement_rows(calibration.criterion, calibration.agreement), Text(_counts(calibration), "dim")]
+            parts += [agreement_table(calibration.criterion, calibration.agreement), Text(_counts(calibration), "dim")]
             parts += [Text(reason, "dim") for reason in _missing(calibration.agreement)]
         parts += [*sentences([calibration]), Text("")]
     corrected = [calibration for calibration in calibrations if calibration.corrected.value is not None]
     if corrected:
-        parts += [corrected_rows(corrected), Text("")]
+        parts += [corrected_table(corrected), Text("")]
     return Group(*parts, Text(signature(run, calibrations), "dim"))
 
 
-def agreement_rows(title: str, agreement: Agreement) -> Rows:
-    """Return the measures of agreement that exist."""
+def agreement_table(title: str, agreement: Agreement) -> Group:
+    """Return the measures of agreement that exist, and what a small table shows."""
     rows = Rows((title, "value", INTERVAL))
     for name in (*_SHARES, *_COEFFICIENTS):
         estimate = getattr(agreement, name)
@@ -152,7 +153,15 @@ def agreement_rows(title: str, agreement: Agreement) -> Rows:
         value = getattr(agreement, name)
         if value is not None:
             rows.add(_TITLES[name], number(value), DASH)
-    return rows
+    return Group(rows, *table_sentence(_shares(agreement)))
+
+
+def _shares(agreement: Agreement) -> Iterator[TableNumber]:
+    table = agreement.table
+    if table is not None:
+        passes, fails = table.people_pass, table.people_fail
+        for name, labels in zip(_SHARES, (passes + fails, passes, fails), strict=True):
+            yield TableNumber(f"the {name}", count(labels, "label"), getattr(agreement, name))
 
 
 def _counts(calibration: Calibration) -> str:

@@ -13,17 +13,18 @@ from fairtrial.metrics.exams.refusals import describe_forged
 from fairtrial.records.judging.judge_check import CheckResult, RuleRates, Share
 from fairtrial.records.judging.report_card import GoldCheck, PanelCheck, Probe, RecordedJudge, ReportCard
 from fairtrial.records.refusal import Refusal
-from fairtrial.reports.judges.calibration_report import CriterionShape, agreement_rows, criterion_shape
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.judges.calibration_report import CriterionShape, agreement_table, criterion_shape
 from fairtrial.reports.judges.judge_states import sentences
 from fairtrial.reports.numbers import interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.small_tables import TableNumber, table_sentence
 from fairtrial.stats.interval import LEVEL
-from fairtrial.text.display import DASH, shorten, visible_line
+from fairtrial.text.display import DASH, count, shorten, visible_line
 from fairtrial.version import __version__
 
 if TYPE_CHECKING:
     from fairtrial.records.judging.calibration import Calibration
-    from fairtrial.records.summary import Estimate
 
 _MOST_LISTED = 20
 """The most wrong answers that are listed. The JSON has all of them."""
@@ -103,7 +104,7 @@ def report_card_tables(card: ReportCard, *, each: bool = False) -> RenderableTyp
     """Return the report for people. With `each`, it has a line for each answer in place of the rates."""
     parts: list[RenderableType] = []
     if card.judges:
-        parts += [_list_recorded(card.judges), *_recorded_notes(card.judges), Text("")]
+        parts += [*_list_recorded(card.judges), *_recorded_notes(card.judges), Text("")]
     for panel in card.panels:
         parts += [*_panel(panel), Text("")]
     for check in card.gold:
@@ -142,12 +143,21 @@ def _rates(card: ReportCard) -> Iterator[RenderableType]:
                 name = own.rule or (f"in {own.language}" if own.language else "")
                 cells = (*_cells(own.sensitivity), *_cells(own.specificity))
                 rows.add(f"  {name}" if name else own.prompt or "all prompts", *cells, style="" if name else "bold")
-        yield from (rows, Text(""))
+        yield from (rows, *table_sentence(_shares(card, model)), Text(""))
     for name, version in card.templates.items():
         yield Text(f"prompt {name}: version {visible_line(version)}")
     mistakes = [result for result in card.results if result.calls and not result.is_right]
     yield from _list_misses("answers that are not right", mistakes)
     yield from [Text("")] if mistakes else []
+
+
+def _shares(card: ReportCard, model: str) -> Iterator[TableNumber]:
+    for own in card.rates:
+        for name, share in (("sensitivity", own.sensitivity), ("specificity", own.specificity)):
+            if own.model == model and share is not None:
+                question = " ".join(filter(None, (own.prompt, own.rule, own.language))) or "all prompts"
+                estimate = Estimate(share.value, share.low, share.high)
+                yield TableNumber(f"the {name} of {question}", count(share.total, "answer"), estimate)
 
 
 def _list_misses(title: str, misses: Sequence[CheckResult]) -> Iterator[Text]:
@@ -205,7 +215,7 @@ def summary_line(card: ReportCard) -> str:
     return ", ".join(parts)
 
 
-def _list_recorded(judges: tuple[RecordedJudge, ...]) -> Rows:
+def _list_recorded(judges: tuple[RecordedJudge, ...]) -> Iterator[RenderableType]:
     both = any(judge.orders_agree.value is not None for judge in judges)
     orders = ("orders agree", "kappa of orders", "first place") if both else ()
     rows = Rows(("judge", "items", "accuracy", INTERVAL, "kappa", INTERVAL, *orders))
@@ -220,7 +230,8 @@ def _list_recorded(judges: tuple[RecordedJudge, ...]) -> Rows:
             interval(judge.kappa) or DASH,
             *cells[: len(orders)],
         )
-    return rows
+    accuracies = [TableNumber("the accuracy", count(judge.items, "item"), judge.accuracy) for judge in judges]
+    yield from (rows, *table_sentence(accuracies))
 
 
 def _percent(estimate: Estimate) -> str:
@@ -278,7 +289,7 @@ def _gold(check: GoldCheck) -> Iterator[RenderableType]:
     """Yield the agreement with the labels of gold items."""
     calibration: Calibration = check.calibration
     title = f"{calibration.criterion} {check.group}".strip()
-    yield agreement_rows(title, calibration.agreement)
+    yield agreement_table(title, calibration.agreement)
     if check.calls is not None:
         cost = "an unknown cost" if check.cost is None else f"${check.cost:.4f}"
         agreement = "" if check.self_agreement is None else f", self-agreement {100 * check.self_agreement:.0f} %"

@@ -14,6 +14,7 @@ from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import format_estimate, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.small_tables import TableNumber, table_sentence
 from fairtrial.stats.correction import NO_CLUSTERS
 from fairtrial.text.display import DASH, count, visible_line
 
@@ -91,11 +92,11 @@ def judge_states(calibrations: Sequence[Calibration]) -> RenderableType | None:
     if not calibrations:
         return None
     corrected = [calibration for calibration in calibrations if calibration.corrected.value is not None]
-    parts: list[RenderableType] = [corrected_rows(corrected)] if corrected else []
+    parts: list[RenderableType] = [corrected_table(corrected)] if corrected else []
     return Group(*parts, *sentences(calibrations))
 
 
-def corrected_rows(calibrations: Sequence[Calibration]) -> Rows:
+def corrected_table(calibrations: Sequence[Calibration]) -> Group:
     """Return the numbers that people would give to the run beside those of the judges."""
     rows = Rows(("as people would judge", "corrected", INTERVAL, "judged", INTERVAL, "labels"))
     for calibration in calibrations:
@@ -105,7 +106,14 @@ def corrected_rows(calibrations: Sequence[Calibration]) -> Rows:
             *_estimate(calibration.judged, graded=calibration.graded),
             f"{calibration.labels:,}" if calibration.labels else DASH,
         )
-    return rows
+    return Group(rows, *table_sentence(_corrected_rates(calibrations)))
+
+
+def _corrected_rates(calibrations: Sequence[Calibration]) -> Iterator[TableNumber]:
+    for own in calibrations:
+        if own.labels and not own.graded:
+            name = f"the corrected pass rate of {own.criterion}"
+            yield TableNumber(name, count(own.labels, "label"), own.corrected)
 
 
 def _estimate(estimate: Estimate, *, graded: bool) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from fairtrial.reports.mutation.mutation_table import (
     card_titles,
     caught_text,
     coverage_lines,
+    describe_rates,
     interval_text,
     judges_in,
     operator_text,
@@ -44,6 +45,8 @@ def mutation_markdown(report: MutationReport) -> str:
         f"| {' | '.join(titles)} |",
         f"|{'---|' * len(titles)}",
         *(_row(row, criteria) for row in report.operators),
+        "",
+        *filter(None, [describe_rates(report.operators)]),
         "",
         *(f"- {_cell(line)}" for line in role_lines(report)),
         *(line for role in judges_in(report) for line in _report_card(role)),
@@ -76,6 +79,7 @@ def _report_card(role: CriterionRole) -> Iterator[str]:
     yield from ("", f"## {_cell(role.criterion)} on planted errors", "", f"| {' | '.join(titles)} |")
     yield f"|{'---|' * len(titles)}"
     yield from (f"| {' | '.join((row.operator, row.direction, *cells))} |" for row, cells in card_rows(role))
+    yield from ("", describe_rates(role.operators))
 
 
 def _finding(finding: MutantFinding) -> Iterator[str]:

@@ -12,6 +12,7 @@ from fairtrial.reports.mutation.mutation_table import (
     caught_text,
     counts,
     coverage_lines,
+    describe_rates,
     interval_text,
     judges_in,
     named_rates,
@@ -69,12 +70,17 @@ def _operators(report: MutationReport) -> str:
     criteria = [role.criterion for role in report.criteria]
     titles = *map(_sentence, ("operator", "direction", "caught", "95 % interval")), *map(_text, criteria)
     rows = (_operator(row, criteria) for row in report.operators)
-    return f"<h2>{_sentence('Operators')}</h2>\n{_table(titles, rows)}"
+    return f"<h2>{_sentence('Operators')}</h2>\n{_table(titles, rows)}{_limits(report.operators)}"
 
 
 def _report_card(role: CriterionRole) -> str:
     rows = (_row(row.operator, [row.direction, *cells]) for row, cells in card_rows(role))
-    return _table(map(_sentence, ("operator", "direction", *card_titles(role))), rows)
+    return _table(map(_sentence, ("operator", "direction", *card_titles(role))), rows) + _limits(role.operators)
+
+
+def _limits(rows: Iterable[OperatorRate]) -> str:
+    sentence = describe_rates(rows)
+    return f'<p class="note">{_sentence(sentence)}</p>\n' if sentence else ""
 
 
 def _row(title: str, cells: Iterable[str]) -> str:

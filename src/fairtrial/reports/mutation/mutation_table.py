@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -21,6 +21,7 @@ from fairtrial.records.mutation import (
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import against, beside, format_estimate, interval
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.small_tables import TableNumber, describe_table, write_paragraph
 from fairtrial.text.display import DASH, count, shorten, visible_line
 from fairtrial.text.translated_lines import say_sentence
 
@@ -39,9 +40,10 @@ def mutation_table(report: MutationReport, *, everything: bool = False) -> Rende
         *(Text(visible_line(f"left out: {reason}"), "yellow") for reason in report.exclusions),
         Text(""),
         _operators(report),
+        *write_paragraph(describe_rates(report.operators)),
         Text(""),
         *map(Text, role_lines(report)),
-        *(part for role in judges_in(report) for part in (Text(""), _report_card(role))),
+        *(part for role in judges_in(report) for part in (Text(""), *_report_card(role))),
     ]
     for title, findings in (("survived", report.survivors), ("false alarm", report.false_alarms)):
         for finding in findings if everything else findings[:LISTED]:
@@ -78,14 +80,18 @@ def percent(estimate: CatchRate) -> str:
 
 def rate_text(estimate: CatchRate) -> str:
     """Return a rate with the decimals of its interval."""
-    return format_estimate(Estimate(estimate.rate, estimate.low, estimate.high), percent=True)
+    return format_estimate(_estimate(estimate), percent=True)
+
+
+def _estimate(own: CatchRate) -> Estimate:
+    return Estimate(own.rate, own.low, own.high)
 
 
 def interval_text(estimate: CatchRate) -> str:
     """Return the interval of a rate, or an empty text if there is none."""
     if estimate.low is None or estimate.high is None:
         return ""
-    low, _, high = interval(Estimate(estimate.rate, estimate.low, estimate.high), percent=True).partition(" … ")
+    low, _, high = interval(_estimate(estimate), percent=True).partition(" … ")
     return f"{low.removesuffix(' %')} to {high}"
 
 
@@ -181,11 +187,26 @@ def _languages(role: CriterionRole) -> list[str]:
     return sorted({estimate.name for row in role.operators for estimate in row.languages})
 
 
-def _report_card(role: CriterionRole) -> Rows:
+def _report_card(role: CriterionRole) -> Iterator[RenderableType]:
     rows = Rows((f"{visible_line(role.criterion)} on planted errors", *card_titles(role)))
     for row, cells in card_rows(role):
         rows.add(_name(row), *cells, style="dim" if row.direction == "harmless" else "")
-    return rows
+    yield from (rows, *write_paragraph(describe_rates(role.operators)))
+
+
+def describe_rates(rows: Iterable[OperatorRate]) -> str:
+    """Return what the rates of operators show, if their table is small."""
+    return describe_table(_catch_numbers(rows))
+
+
+def _catch_numbers(rows: Iterable[OperatorRate]) -> Iterator[TableNumber]:
+    for row in rows:
+        own = row.overall
+        fact = "such a change can be caught" if own.caught else "such a change can be missed"
+        sample = count(own.mutants, "mutant")
+        yield TableNumber(
+            f"the share of {row.operator} that is caught", sample, _estimate(own), fact, is_single=own.mutants == 1
+        )
 
 
 def _name(row: OperatorRate) -> str:

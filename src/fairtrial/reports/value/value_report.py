@@ -19,6 +19,7 @@ TABLE_ROWS = 100
 """The table shows this many traces. Nobody would read more."""
 EXAMPLES = 20
 """Each list shows this many refused, rejected or redacted traces. The outputs contain all of them."""
+_FEW = 30
 _DIMENSIONS = ("complexity", "novelty", "tool_diversity", "outcome_confidence")
 _HEADS = ("trace", "score", "C", "N", "D", "O", "overrides", "nearest", "!")
 _KEY = "C complexity, N novelty, D tool diversity, O outcome confidence, ! warnings"
@@ -100,6 +101,8 @@ class ValueReport:
         if hidden:
             console.print(f"… and {hidden:,} more; --json or --output gives them all", style="dim")
         console.print(self.totals())
+        if limits := self.limits():
+            console.print(limits)
 
     def totals(self) -> str:
         """Return the totals in a sentence."""
@@ -113,6 +116,13 @@ class ValueReport:
         if self.refused_count:
             parts.append(f"{self.refused_count:,} refused")
         return ", ".join(parts)
+
+    def limits(self) -> str:
+        """Return what the scores of few traces do not show. Empty from 30 traces on, and if no trace has a score."""
+        if not 0 < self.scored_count < _FEW:
+            return ""
+        traces = count(self.scored_count, "trace")
+        return f"With {traces}, the mean has no interval: it does not show what other traces are worth."
 
     def examples(self) -> Iterator[str]:
         """Yield lines about traces that were rejected, merged, refused or redacted: at most EXAMPLES of each kind."""

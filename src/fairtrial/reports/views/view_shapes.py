@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from fairtrial.records.attacks.attack_report import AttackReport
 from fairtrial.records.gate import GateDecision
@@ -77,7 +78,8 @@ class RunView(Record, frozen=True):
 
     `traces` says of which attempts the conversations are at hand. `clustered` says that cases have several attempts.
     `failures` are the failure modes, and null if no attempt failed or if they are asked for by a request of their own.
-    `attacks` are the rates of an attack run. `groups` are the names of the groups of cases.
+    `attacks` are the rates of an attack run. `groups` are the names of the groups of cases. Only pages have `limits`, a
+    sentence about what the numbers of its criteria show and do not show. It is empty unless they come from few cases.
     """
 
     view: int
@@ -112,6 +114,7 @@ class RunView(Record, frozen=True):
     attacks: AttackReport | None = None
     groups: list[str] = []
     skill_uses: list[SkillUse] = []
+    limits: str | UnsetType = UNSET
 
 
 class AttemptRow(ViewShape, frozen=True):

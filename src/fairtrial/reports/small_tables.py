@@ -1,0 +1,152 @@
+"""A sentence in plain words below a small table: what its numbers show, and what they do not show.
+
+A table is small if one of its 95 % intervals is wider than 20 points. For example, 3 cases that all pass leave 14 to
+100 % possible. The sentence is about the widest interval of the table, so that no other number is less certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.console import RenderableType
+from rich.constrain import Constrain
+from rich.text import Text
+
+from fairtrial.reports.numbers import interval
+from fairtrial.reports.shown_criteria import informative
+from fairtrial.text.display import count, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.records.summary import CriterionSummary, Estimate, Summary
+
+WIDE = 0.2
+"""A table is small if an interval in it is wider than this share of the possible values."""
+_VAGUE = 0.5
+"""With a wider interval, a table does not show how often anything happens. With a narrower one, it shows it roughly."""
+_WIDTH = 100
+Quote = Callable[[str], str]
+"""How a name from a file is written, for example as code in Markdown."""
+
+
+class TableNumber(NamedTuple):
+    """A number of a table, as a sentence may name it.
+
+    `sample` is the number of things that it comes from: `3 cases`. `fact` is what they prove about how the agent can
+    behave, for example `the agent can pass`, or empty if they prove nothing. `width` is that of all possible values.
+    `is_single` says that it comes from one case, which has no interval. Other numbers without an interval are left out:
+    for example, pass^k has none if the cases come in clusters.
+    """
+
+    name: str
+    sample: str
+    estimate: Estimate
+    fact: str = ""
+    is_rate: bool = True
+    width: float = 1.0
+    is_single: bool = False
+
+    @property
+    def doubt(self) -> float:
+        """The share of the possible values that its interval leaves. A single case leaves all of them."""
+        low, high = self.estimate.low, self.estimate.high
+        return float(self.is_single) if low is None or high is None else (high - low) / self.width
+
+
+def describe_table(numbers: Iterable[TableNumber]) -> str:
+    """Return the sentence about a table, in English. It is empty unless the table is small."""
+    widest = max((own for own in numbers if own.estimate.value is not None), key=lambda own: own.doubt, default=None)
+    if widest is None or widest.doubt <= WIDE:
+        return ""
+    ends = interval(widest.estimate, percent=widest.is_rate)
+    unit = " %" if widest.is_rate else ""
+    low, _, high = ends.partition(" … ")
+    reach = f"can be anywhere from {low.removesuffix(unit)} to {high}" if ends else "has no interval"
+    return f"With {widest.sample}, {widest.name} {reach}: {_describe_proof(widest)}."
+
+
+def _describe_proof(number: TableNumber) -> str:
+    if not number.fact:
+        return "this is too little to say more"
+    if number.doubt > _VAGUE:
+        return f"this shows that {number.fact}, not how often"
+    return f"this shows that {number.fact}, and only roughly how often"
+
+
+def write_paragraph(sentence: str) -> list[RenderableType]:
+    """Return a sentence as a paragraph of at most 100 columns for a terminal, or nothing without a sentence."""
+    return [Constrain(Text(visible_line(sentence)), _WIDTH)] if sentence else []
+
+
+def table_sentence(numbers: Iterable[TableNumber]) -> list[RenderableType]:
+    """Return the sentence about a table as a paragraph, or nothing unless the table is small."""
+    return write_paragraph(describe_table(numbers))
+
+
+def run_numbers(summary: Summary, quote: Quote = str) -> list[TableNumber]:
+    """Return the pass rates of a run, or the means with bounds if no criterion has a pass rate.
+
+    A pass proves that the agent can pass, unless a model has judged it, or an attempt of the run is invalid.
+    """
+    rows = informative(summary)
+    rates = [own for own in rows if own.pass_rate.value is not None]
+    if rates:
+        return [
+            TableNumber(
+                _name_rate(own, "the pass rate", rates, quote),
+                _count_sample(own, summary),
+                own.pass_rate,
+                "" if own.calls is not None or summary.invalid else _find_fact(own.pass_rate),
+                is_single=1 in (_count_scored(own), sum(summary.case_verdicts.values())),
+            )
+            for own in rates
+        ]
+    means = [own for own in rows if own.mean.value is not None and None not in (own.range.low, own.range.high)]
+    return [
+        TableNumber(
+            _name_rate(own, "the mean", means, quote),
+            _count_sample(own, summary),
+            own.mean,
+            is_rate=False,
+            width=(own.range.high or 0.0) - (own.range.low or 0.0),
+        )
+        for own in means
+    ]
+
+
+def valid_numbers(summary: Summary, quote: Quote = str) -> list[TableNumber]:
+    """Return the pass rates over the valid attempts of a run."""
+    rates = [own for own in informative(summary) if own.valid is not None and own.valid.pass_rate.value is not None]
+    return [
+        TableNumber(
+            _name_rate(own, "the pass rate", rates, quote),
+            count(own.valid.n, "valid attempt"),
+            own.valid.pass_rate,
+            "" if own.calls is not None else _find_fact(own.valid.pass_rate),
+        )
+        for own in rates
+        if own.valid is not None
+    ]
+
+
+def _name_rate(criterion: CriterionSummary, noun: str, rows: Sequence[CriterionSummary], quote: Quote) -> str:
+    return noun if len(rows) == 1 else f"{noun} of {quote(criterion.criterion)}"
+
+
+def _count_sample(criterion: CriterionSummary, summary: Summary) -> str:
+    """Return how many cases or attempts the numbers of a criterion come from."""
+    attempts, cases = sum(summary.cases.values()), sum(summary.case_verdicts.values())
+    scored = _count_scored(criterion)
+    if criterion.unscored:
+        return f"{count(scored, 'attempt')} and {criterion.unscored:,} unscored"
+    if scored < attempts or not cases:
+        return count(scored, "attempt")
+    return count(cases, "case") if attempts == cases else f"{count(attempts, 'attempt')} at {count(cases, 'case')}"
+
+
+def _count_scored(criterion: CriterionSummary) -> int:
+    return criterion.passed + criterion.failed + criterion.informational + criterion.errors
+
+
+def _find_fact(pass_rate: Estimate) -> str:
+    return "the agent can pass" if pass_rate.value else "the agent can fail"

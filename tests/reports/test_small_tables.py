@@ -1,0 +1,301 @@
+"""Below a small table, a sentence says what its numbers show. It claims nothing that they do not show."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from commands import MATCH, enter, eval_set, fairtrial, write
+from fairtrial.analysis.aggregation import aggregate
+from fairtrial.records.attempt import Failure
+from fairtrial.records.result import CaseResult, Fault, JudgeStats, Outcome
+from fairtrial.records.score import Range, Score
+from fairtrial.records.summary import Estimate, Summary
+from fairtrial.reports.markdown_text import code_span
+from fairtrial.reports.rows import INTERVAL
+from fairtrial.reports.small_tables import TableNumber, describe_table, run_numbers, valid_numbers
+from fairtrial.reports.summary_table import tables
+from fairtrial.reports.terminal_text import plain_text
+from fairtrial.reports.translated import translate
+from fairtrial.text.languages import LANGUAGES, speaking
+
+OTHERS = [language for language in LANGUAGES if language != "en"]
+PASSES = "this shows that the agent can pass, not how often"
+FAILS = "this shows that the agent can fail, not how often"
+ROUGHLY = "this shows that the agent can pass, and only roughly how often"
+NOTHING = "this is too little to say more"
+JUDGED = JudgeStats(3, 0, 0)
+INVALID = (Fault("infrastructure", ("the server was away",)),)
+
+
+def attempts(values: Sequence[float | None], name: str = "match", **outcome: object) -> list[CaseResult]:
+    """A case with one attempt for each value, where 0.5 is needed. None is unscored."""
+    return [
+        CaseResult(f"case{place}", place, (Outcome(name, Score(value), 0.5, **outcome),))  # type: ignore[arg-type]
+        for place, value in enumerate(values)
+    ]
+
+
+def sentence(results: Sequence[CaseResult]) -> str:
+    """What is said below the table of criteria."""
+    return describe_table(run_numbers(aggregate(results)))
+
+
+@pytest.mark.parametrize(
+    ("results", "expected"),
+    [
+        (attempts([1.0] * 3), f"With 3 cases, the pass rate can be anywhere from 14 to 100 %: {PASSES}."),
+        (attempts([0.0] * 3), f"With 3 cases, the pass rate can be anywhere from 0 to 86 %: {FAILS}."),
+        (attempts([1.0, 1.0, 0.0]), f"With 3 cases, the pass rate can be anywhere from 6 to 99 %: {PASSES}."),
+        (attempts([1.0]), f"With 1 case, the pass rate has no interval: {PASSES}."),
+        (
+            attempts([1.0] * 10),
+            f"With 10 cases, the pass rate can be anywhere from 66 to 100 %: {ROUGHLY}.",
+        ),
+        (attempts([1.0] * 100), ""),
+        (attempts([]), ""),
+        (attempts([None, None]), ""),
+        (
+            attempts([1.0, 1.0, 1.0, None]),
+            f"With 3 attempts and 1 unscored, the pass rate can be anywhere from 14 to 100 %: {PASSES}.",
+        ),
+    ],
+    ids=["pass", "fail", "both", "one case", "ten", "hundred", "no case", "no value", "unscored"],
+)
+def test_a_run_of_few_cases_says_what_it_shows(results: list[CaseResult], expected: str) -> None:
+    """The ends are those that the page about statistics lists, for 3 and for 10 perfect cases."""
+    assert sentence(results) == expected
+
+
+def test_repeated_attempts_are_counted_beside_their_cases() -> None:
+    """Four attempts at each of three cases say less than twelve cases."""
+    results = [
+        CaseResult(f"case{case}", case, (Outcome("match", Score(1.0), 0.5),), attempt=attempt)
+        for case in range(3)
+        for attempt in range(1, 5)
+    ]
+    assert sentence(results).startswith("With 12 attempts at 3 cases, the pass rate ")
+
+
+def test_attempts_at_one_case_have_no_interval() -> None:
+    """They say nothing about other cases."""
+    results = [CaseResult("case", 0, (Outcome("match", Score(1.0), 0.5),), attempt=own) for own in range(1, 5)]
+    assert sentence(results) == f"With 4 attempts at 1 case, the pass rate has no interval: {PASSES}."
+
+
+def test_the_criterion_that_is_least_certain_is_named() -> None:
+    """Of two criteria, the one with a failure has the wider interval."""
+    results = [
+        CaseResult(
+            f"case{place}",
+            place,
+            (Outcome("words", Score(1.0), 0.5), Outcome("calls", Score(float(place > 0)), 0.5)),
+        )
+        for place in range(4)
+    ]
+    assert "the pass rate of calls can be" in sentence(results)
+
+
+def test_a_criterion_without_a_threshold_is_about_its_mean() -> None:
+    """Its interval is held against the range of its values."""
+    results = [CaseResult(f"case{place}", place, (Outcome("match", Score(1.0)),)) for place in range(3)]
+    assert re.fullmatch(r"With 3 cases, the mean can be anywhere from 0\.\d+ to 1\.00: .*", sentence(results))
+
+
+def test_amounts_without_a_bound_have_no_sentence() -> None:
+    """Nothing says how wide an interval of calls may be."""
+    unbounded = Range(0.0, None)
+    results = [
+        CaseResult(f"case{place}", place, (Outcome("calls", Score(float(place)), range=unbounded),))
+        for place in range(3)
+    ]
+    assert sentence(results) == ""
+
+
+def test_a_judge_proves_nothing_about_the_agent() -> None:
+    """It may be wrong about each of the passes."""
+    results = attempts([1.0] * 3, judge_stats=JUDGED)
+    assert sentence(results) == f"With 3 cases, the pass rate can be anywhere from 14 to 100 %: {NOTHING}."
+
+
+def test_invalid_attempts_prove_nothing_about_the_agent() -> None:
+    """The sentence below the valid attempts may say what these prove."""
+    valid = [replace(result, invalidations=()) for result in attempts([1.0] * 3)]
+    results = [*valid, CaseResult("away", 3, (Outcome("match", Score(0.0), 0.5),), invalidations=INVALID)]
+    summary = aggregate(results)
+    assert describe_table(run_numbers(summary)).endswith(f": {NOTHING}.")
+    assert describe_table(valid_numbers(summary)) == (
+        f"With 3 valid attempts, the pass rate can be anywhere from 14 to 100 %: {PASSES}."
+    )
+
+
+values = st.lists(st.sampled_from([0.0, 0.4, 0.6, 1.0, None]), max_size=40)
+
+
+@given(values, st.booleans(), st.booleans())
+def test_a_sentence_claims_nothing_that_the_run_does_not_show(
+    scores: list[float | None], judged: bool, invalid: bool
+) -> None:
+    """It has the ends of the table, and what it calls possible has happened. It stands below each wide interval."""
+    results = attempts(scores, **({"judge_stats": JUDGED} if judged else {}))
+    if invalid:
+        results.append(CaseResult("away", 99, (Outcome("match", Score(1.0), 0.5),), invalidations=INVALID))
+    summary = aggregate(results)
+    text = describe_table(run_numbers(summary))
+    passes = sum(score is not None and score >= 0.5 for score in scores)
+    fails = sum(score is not None and score < 0.5 for score in scores)
+    rate = summary.criteria[0].pass_rate if summary.criteria else Estimate()
+    if rate.low is not None and rate.high is not None:
+        assert bool(text) is (rate.high - rate.low > 0.2)
+    if "can pass" in text:
+        assert passes
+    if "can fail" in text:
+        assert fails
+        assert not passes
+    if judged or invalid:
+        assert "this shows" not in text
+    if "roughly" in text:
+        assert rate.low is not None
+        assert rate.high is not None
+        assert rate.high - rate.low <= 0.5
+    for end in re.findall(r"from (\S+) to (\S+) %", text):
+        low, high = map(float, end)
+        assert rate.low is not None
+        assert rate.high is not None
+        assert low == pytest.approx(100 * rate.low, abs=0.5)
+        assert high == pytest.approx(100 * rate.high, abs=0.5)
+    assert ("no interval" in text) <= (rate.low is None)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), max_size=6))
+def test_the_sentence_is_about_the_widest_interval(ends: list[tuple[float, float, float]]) -> None:
+    """So that no other number of the table is less certain than what it says."""
+    numbers = [
+        TableNumber(f"number {place}", "3 cases", Estimate(sorted(own)[1], min(own), max(own)))
+        for place, own in enumerate(ends)
+    ]
+    text = describe_table(numbers)
+    widest = max((max(own) - min(own) for own in ends), default=0.0)
+    assert bool(text) is (widest > 0.2)
+    if text:
+        (place,) = re.findall(r"number (\d)", text)
+        own = ends[int(place)]
+        assert max(own) - min(own) == widest
+
+
+def test_other_numbers_without_an_interval_have_no_sentence() -> None:
+    """They may lack it for another reason than few cases."""
+    assert describe_table([TableNumber("pass^2", "300 cases", Estimate(0.5))]) == ""
+
+
+def shown(summary: Summary, language: str) -> str:
+    """The tables of a run in a terminal of that language."""
+    with speaking(language):
+        return plain_text(translate(tables(summary)))
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize(
+    "results",
+    [
+        attempts([1.0] * 3),
+        attempts([0.0]),
+        attempts([1.0] * 10),
+        attempts([1.0, None]),
+        attempts([1.0, 1.0, None]),
+        attempts([1.0] * 3, judge_stats=JUDGED),
+        [CaseResult(f"case{place}", place, (Outcome("match", Score(1.0)),)) for place in range(3)],
+        [
+            CaseResult(f"case{case}", case, (Outcome("match", Score(1.0), 0.5),), attempt=attempt)
+            for case in range(2)
+            for attempt in range(1, 3)
+        ],
+    ],
+    ids=["pass", "fail", "roughly", "one unscored", "unscored", "judged", "mean", "repeated"],
+)
+def test_a_sentence_is_in_the_language_of_the_terminal(results: list[CaseResult], language: str) -> None:
+    """No word of English is left in it, apart from the name of a criterion."""
+    text = sentence(results)
+    assert text
+    with speaking(language):
+        own = translate(text)
+    assert re.findall(r"[A-Za-z]+", own.replace("match", "")) == []
+    numbers = re.compile(r"\d+(?:\.\d+)?")
+    assert sorted(numbers.findall(own)) == sorted(numbers.findall(text))
+    assert "".join(own.split()) in "".join(shown(aggregate(results), language).split())
+
+
+def test_a_terminal_shows_the_sentence_in_at_most_100_columns() -> None:
+    """However wide it is, and whatever the name of a criterion holds."""
+    results = attempts([1.0] * 3, name="match\x1b[31m") + attempts([1.0] * 3, name="a" * 60)
+    text = plain_text(tables(aggregate(results)), 300)
+    below = text.partition("With 3")[2]
+    assert below
+    assert "\x1b" not in text
+    assert max(map(len, below.splitlines())) <= 100
+
+
+def test_an_error_of_the_agent_proves_that_it_can_fail() -> None:
+    """It counts against the pass rate."""
+    failure = Failure("agent", "KeyError: 'orders'")
+    results = [
+        CaseResult(f"case{place}", place, (Outcome("match", Score(None), 0.5),), failure=failure) for place in range(3)
+    ]
+    assert sentence(results) == f"With 3 cases, the pass rate can be anywhere from 0 to 86 %: {FAILS}."
+
+
+def test_the_sentence_stands_below_its_table() -> None:
+    """Below the last row, and above the next table."""
+    head, _, row, *paragraph = plain_text(tables(aggregate(attempts([1.0] * 3)))).splitlines()
+    assert INTERVAL in head
+    assert row.split()[0] == "match"
+    assert " ".join(paragraph) == sentence(attempts([1.0] * 3))
+
+
+@pytest.fixture
+def three_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The sentence about a run of three cases that pass, whose commands come next."""
+    enter(tmp_path, monkeypatch)
+    write("test_config.json", MATCH)
+    write("trips.evalset.json", eval_set("good", "fine", "right"))
+    return f"With 3 cases, the pass rate can be anywhere from 14 to 100 %: {PASSES}."
+
+
+RUN = ("run", "trips.evalset.json", "--agent", "commands:obedient")
+
+
+def test_reports_for_people_hold_the_sentence(three_passes: str) -> None:
+    """In a terminal, in Markdown, and on the page, also for readers without scripts."""
+    done = fairtrial(*RUN, "--markdown", "run.md", "--html", "run.html")
+    assert three_passes in " ".join(done.out.split())
+    assert three_passes in Path("run.md").read_text(encoding="utf-8")
+    assert f"<p>{three_passes}</p>" in Path("run.html").read_text(encoding="utf-8")
+
+
+def test_reports_for_programs_do_not_hold_the_sentence(three_passes: str) -> None:
+    """Nor does a quiet command."""
+    done = fairtrial(*RUN, "--json", "run.json", "--junit", "run.xml", "--sarif", "run.sarif", "--quiet")
+    assert done.code == 0
+    outputs = [
+        done.out,
+        done.err,
+        *(Path(f"run.{name}").read_text(encoding="utf-8") for name in ("json", "xml", "sarif")),
+    ]
+    assert [text for text in outputs if three_passes[:20] in text] == []
+    assert "limits" not in json.loads(outputs[2])["run"]
+
+
+def test_a_name_cannot_end_its_code_in_markdown() -> None:
+    """The name of a criterion may hold anything."""
+    results = [
+        CaseResult(f"case{place}", place, tuple(Outcome(name, Score(0.0), 0.5) for name in ("a`<b>", "other")))
+        for place in range(3)
+    ]
+    assert "``a`<b>``" in describe_table(run_numbers(aggregate(results), code_span))
