@@ -28,7 +28,9 @@ _PACKAGES = ("click", "msgspec", "python-dotenv", "rich", "sqlalchemy", "typing-
 _PLATFORM = ("--platform", "pyemscripten_2026_0_wasm32", "--python-version", "3.14", "--implementation", "cp")
 """The platform of the wheels for Pyodide 314, which PEP 783 names."""
 _LEFT_OUT = re.compile(
-    r"\.dist-info/(?!METADATA)|/(?:aiosqlite|asyncmy|oracle|mssql|mysql|testing)/|^(?!fairtrial/).*\.pyi$|/locale/"
+    r"\.dist-info/(?!METADATA)|^(?!fairtrial/).*\.pyi$|/locale/"
+    r"|^sqlalchemy/(?:orm|ext|testing|dialects/(?:postgresql|oracle|mssql|mysql))/"
+    r"|^fairtrial/(?:cli|pytest_plugin|examples|starter)/"
 )
 """Parts of packages that no file in a browser needs."""
 _EXAMPLE = {"openai.json": "example.json", "order.evalset.json": "example.evalset.json"}
@@ -42,7 +44,9 @@ def build_playground(target: Path) -> None:
         shutil.copyfile(PYODIDE / name, target / "pyodide" / name)
     with tempfile.TemporaryDirectory() as folder:
         wheels = [*_own_wheel(Path(folder)), *_other_wheels(Path(folder) / "others")]
-        _pack(wheels, target / "packages.zip")
+        _pack(wheels, Path(folder) / "sources.zip")
+        compiler = ["node", SOURCES / "compile_modules.mjs", PYODIDE, Path(folder) / "sources.zip"]
+        subprocess.run([*compiler, target / "packages.zip"], check=True)
         example = [sys.executable, "-m", "fairtrial", "init", folder, "--example", "openai"]
         subprocess.run(example, check=True, stdout=subprocess.DEVNULL)
         for source, name in _EXAMPLE.items():

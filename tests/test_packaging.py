@@ -112,3 +112,11 @@ def test_nothing_has_the_former_name_of_the_project(contents: dict[str, bytes]) 
 def test_the_version_of_a_wheel_is_the_version_of_the_package() -> None:
     """Written down once."""
     assert re.fullmatch(r"\d+\.\d+\.\d+(\.?\w+)?", fairtrial.__version__)
+
+
+def test_the_package_is_imported_without_docstrings() -> None:
+    """Python leaves them out with -OO."""
+    command = [sys.executable, "-OO", "-c", "import fairtrial; print(fairtrial.evaluate.__name__, fairtrial.__doc__)"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.startswith("evaluate ")

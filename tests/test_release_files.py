@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -85,7 +86,7 @@ def test_a_workflow_gets_no_permission_by_default(path: Path) -> None:
     workflow: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
     asking = [name for name, job in workflow["jobs"].items() if "permissions" in job]
-    assert asking == (["build"] if path.name == "release.yml" else [])
+    assert asking == (["build", "site"] if path.name == "release.yml" else [])
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -113,6 +114,69 @@ def test_a_release_that_does_not_fit_is_refused(tag: str, version: str, problem:
     """The tag is the version, and the changelog has a dated section of it."""
     with pytest.raises(ValueError, match=problem):
         NOTES(tag, CHANGELOG, version)
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What git prints in a folder."""
+    return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A repository with a commit, and a server's copy of it as its remote."""
+    git(tmp_path, "init", "--quiet", "--bare", "server.git")
+    git(tmp_path, "clone", "--quiet", "server.git", "own")
+    folder = tmp_path / "own"
+    (folder / "README.md").write_text("Read me.\n", encoding="utf-8")
+    git(folder, "add", ".")
+    git(folder, "-c", "user.name=a", "-c", "user.email=a@localhost", "commit", "--quiet", "--message", "First")
+    return folder
+
+
+def make_site(folder: Path, version: str, text: str) -> Path:
+    """A site of one page, and of a page whose name begins with _."""
+    site = folder.parent / "built" / version
+    site.mkdir(parents=True, exist_ok=True)
+    (site / "index.html").write_text(text, encoding="utf-8")
+    (site / f"_{text}.html").write_text(text, encoding="utf-8")
+    return site
+
+
+def test_the_site_of_a_version_stands_beside_those_of_others(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later release of an old version replaces its pages, and the newest version stays the first."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    publish = runpy.run_path(str(ROOT / "docs" / "publish_site.py"))["publish"]
+    for version, text in (("0.9", "old"), ("0.10", "new"), ("0.9", "patched")):
+        publish(checkout, make_site(checkout, version, text), "origin", "gh-pages")
+        shutil.rmtree(checkout.parent / "built")
+    server = checkout.parent / "server.git"
+    assert git(server, "ls-tree", "-r", "--name-only", "gh-pages").splitlines() == [
+        ".nojekyll",
+        "0.10/_new.html",
+        "0.10/index.html",
+        "0.9/_patched.html",
+        "0.9/index.html",
+        "index.html",
+        "versions.json",
+    ]
+    listed = json.loads(git(server, "show", "gh-pages:versions.json"))
+    assert [(own["version"], own["aliases"]) for own in listed] == [("0.10", ["latest"]), ("0.9", [])]
+    assert 'url=0.10/"' in git(server, "show", "gh-pages:index.html")
+    assert git(server, "show", "gh-pages:0.9/index.html") == "patched"
+    assert git(server, "rev-list", "--count", "gh-pages") == "3"
+    assert git(checkout, "status", "--porcelain") == ""
+
+
+def test_the_release_publishes_the_site_that_it_built() -> None:
+    """On the branch of the pages, after the release itself, and with the environment that `make site` makes."""
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
+    job = workflow["jobs"]["site"]
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert (job["needs"], commands) == (
+        "build",
+        ["make site", ".venv-site/bin/python docs/publish_site.py origin gh-pages"],
+    )
+    assert "SITE := .venv-site\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def hooks() -> dict[str, dict[str, str]]:

@@ -4,17 +4,24 @@ const part = (id) => document.getElementById(id);
 const base = new URL(".", location.href).href;
 let worker;
 let shown;
+let waits = false;
 
-/** Starts the worker from a blob: it inherits the policy of this page, so that no file can leave for another server. */
+/**
+ * Starts the worker from a blob: it inherits the policy of this page, so that no file can leave for another server.
+ * The first sign that someone will want a report starts it, so that Python loads while files are being chosen.
+ */
 function start() {
+  if (worker) return;
   const source = URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" }));
   worker = new Worker(source, { type: "module" });
   worker.onmessage = ({ data }) => {
-    if (data.status) say(data.status);
-    else if (data.problem) fail(data.problem);
+    if (data.status) return waits && say(data.status);
+    waits = false;
+    if (data.problem) fail(data.problem);
     else show(data.report, data.said);
   };
   worker.onerror = (event) => fail(event.message || "the browser cannot run Python: it needs WebAssembly and modules");
+  worker.postMessage({ base });
 }
 
 function say(text) {
@@ -59,7 +66,8 @@ function show_report(recorded, expected, match) {
     if (recorded.length > 1) return fail("choose a report alone, without other files");
     return show(recorded[0].bytes, `${recorded[0].name} as it was written`);
   }
-  if (!worker) start();
+  start();
+  waits = true;
   say("Python is loading …");
   worker.postMessage({ base, recorded, expected, match });
 }
@@ -72,6 +80,8 @@ part("example").addEventListener("click", async () => {
   const file = async (name) => ({ name, bytes: new Uint8Array(await (await fetch(base + name)).arrayBuffer()) });
   await open(Promise.all([file("example.json")]), Promise.all([file("example.evalset.json")]), "order");
 });
+for (const sign of ["focusin", "pointerover"]) part("recorded").form.addEventListener(sign, start);
+addEventListener("dragenter", start);
 addEventListener("dragover", (event) => {
   event.preventDefault();
   document.querySelector("main").classList.add("dropping");

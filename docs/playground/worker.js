@@ -2,19 +2,22 @@
 let python;
 let answered = Promise.resolve();
 
+/** Loads Python and fairtrial. The archive is fetched while Python starts. */
 async function start(base) {
+  const fetched = fetch(`${base}packages.zip`).then((response) => {
+    if (!response.ok) throw new Error(`packages.zip: ${response.status}`);
+    return response.arrayBuffer();
+  });
   const { loadPyodide } = await import(`${base}pyodide/pyodide.mjs`);
-  const [started, response] = await Promise.all([
-    loadPyodide({ indexURL: `${base}pyodide/` }),
-    fetch(`${base}packages.zip`),
-  ]);
-  if (!response.ok) throw new Error(`packages.zip: ${response.status}`);
-  started.unpackArchive(await response.arrayBuffer(), "zip", { extractDir: "/packages" });
+  const [started, archive] = await Promise.all([loadPyodide({ indexURL: `${base}pyodide/` }), fetched]);
+  postMessage({ status: "fairtrial is loading …" });
+  started.unpackArchive(archive, "zip", { extractDir: "/packages" });
   started.runPython("import sys; sys.path.insert(0, '/packages')");
+  await started.pyimport("playground").warm_up();
   return started;
 }
 
-/** Answers one message after the other: their files stand in the same folder. */
+/** Answers one message after the other: their files stand in the same folder. One without files only loads Python. */
 onmessage = ({ data }) => {
   answered = answered.then(() => answer(data));
 };
@@ -26,12 +29,13 @@ async function answer(data) {
       python = undefined; // the next message loads it again
       throw error;
     });
+    if (!data.recorded) return;
     postMessage({ status: "fairtrial reads and scores …" });
     const make_report = started.pyimport("playground").make_report;
     const result = await make_report(started.toPy(data.recorded), started.toPy(data.expected), data.match);
     const { report, said, problem } = result.toJs({ dict_converter: Object.fromEntries });
     postMessage({ report, said, problem });
   } catch (error) {
-    postMessage({ problem: String(error).trim().split("\n").at(-1) });
+    if (data.recorded) postMessage({ problem: String(error).trim().split("\n").at(-1) });
   }
 }

@@ -18,7 +18,7 @@ from fairtrial.version import __version__ as __version__
 
 _NAMES = LazyNames(__spec__)
 __all__ = sorted(_NAMES.homes)  # noqa: PLE0605  (`__init__.pyi` lists the names for tools that read the source)
-__doc__ += _NAMES.describe()
+__doc__ = f"{__doc__ or ''}{_NAMES.describe()}"  # Python leaves it out with -OO
 __getattr__ = _NAMES.load
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -77,6 +80,28 @@ def answer(page: Page, text: str) -> Any:
     page.locator("#status", has_text=text).or_(page.locator("#problem:visible")).first.wait_for(timeout=SECONDS)
     assert page.locator("#problem").inner_text() == ""
     return page.frame_locator("#report")
+
+
+def test_python_loads_while_files_are_chosen(page: Page) -> None:
+    """The first step into the form begins it, and says nothing about it: nobody waits yet."""
+    with page.expect_response("**/packages.zip", timeout=SECONDS) as fetched:
+        page.locator("#recorded").focus()
+    assert fetched.value.ok
+    assert page.locator("#status").inner_text() == ""
+
+
+def test_the_report_that_nobody_sees_is_complete(tmp_path: Path) -> None:
+    """Otherwise the first file would wait for the modules that a decided case needs."""
+    script = (
+        "import asyncio, pathlib, sys, playground\n"
+        "playground.FOLDER = pathlib.Path(sys.argv[1], 'files')\n"
+        "made = asyncio.run(playground.warm_up())\n"
+        "print(made['said'], b'response_match_score' in made['report'])"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "docs" / "playground"), *sys.path])}
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "1 case: passed. True\n", done.stderr
 
 
 def test_the_example_passes(page: Page) -> None:

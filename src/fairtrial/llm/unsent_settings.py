@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 _SAMPLING = frozenset(("temperature", "top_p", "presence_penalty", "frequency_penalty"))
 _ANTHROPIC_SAMPLING = frozenset(("temperature", "top_p", "top_k"))
+UNSUPPORTED_BY_ANTHROPIC = frozenset(("frequency_penalty", "logit_bias", "presence_penalty", "seed"))
+UNSUPPORTED_BY_BEDROCK = UNSUPPORTED_BY_ANTHROPIC | {"extra_body", "max_retries", "parallel_tool_calls", "timeout"}
+"""What Pydantic AI leaves out. Since 2.56 it has these lists, too, and a test compares them."""
 
 
 def unsent_settings(at: Address, settings: Mapping[str, Json]) -> tuple[str, ...]:
@@ -29,23 +32,16 @@ def unsent_settings(at: Address, settings: Mapping[str, Json]) -> tuple[str, ...
     elif at.known.protocol == "messages" and find_spec("anthropic") is not None:
         refused = _anthropic(at.model)
     elif at.provider == "bedrock" and find_spec("boto3") is not None:
-        refused = _bedrock()
+        refused = UNSUPPORTED_BY_BEDROCK
     return tuple(name for name in names if name in refused)
 
 
 def _anthropic(model: str) -> frozenset[str]:
-    from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
     profile = AnthropicProvider.model_profile(model) or {}
     refuses_sampling = bool(profile.get("anthropic_disallows_sampling_settings"))
-    return frozenset(AnthropicModel.unsupported_settings) | (_ANTHROPIC_SAMPLING if refuses_sampling else frozenset())
-
-
-def _bedrock() -> frozenset[str]:
-    from pydantic_ai.models.bedrock import BedrockConverseModel
-
-    return frozenset(BedrockConverseModel.unsupported_settings)
+    return UNSUPPORTED_BY_ANTHROPIC | (_ANTHROPIC_SAMPLING if refuses_sampling else frozenset())
 
 
 def _chat(at: Address, settings: Mapping[str, Json]) -> frozenset[str]:
