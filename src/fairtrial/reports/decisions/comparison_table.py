@@ -10,7 +10,7 @@ from rich.text import Text
 
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.pass_k_table import pass_k_table
-from fairtrial.reports.numbers import DASH, digits_of_change, interval, number, rate, with_unit
+from fairtrial.reports.numbers import digits_of_change, interval, number, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import DASH, visible_line

@@ -13,7 +13,7 @@ from fairtrial.reports.failures.failure_table import (
     shared_lines,
     summary_lines,
 )
-from fairtrial.reports.numbers import DASH, interval, rate
+from fairtrial.reports.numbers import interval, rate
 from fairtrial.reports.page_shell import scriptless_page
 from fairtrial.text.display import DASH, count, visible_line
 from fairtrial.text.languages import chosen_language, say

@@ -12,7 +12,7 @@ from rich.text import Text
 from fairtrial.records.judging.calibration import Agreement, AgreementTable, Calibration
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.judges.judge_states import corrected_table, describe, sentences
-from fairtrial.reports.numbers import DASH, format_estimate, interval, number
+from fairtrial.reports.numbers import format_estimate, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.small_tables import TableNumber, table_sentence
 from fairtrial.stats.interval import LEVEL
