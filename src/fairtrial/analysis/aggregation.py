@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, get_args
 
 from msgspec.structs import replace
 
-from fairtrial.analysis.cascade_note import describe_cascade
 from fairtrial.analysis.weight_classes import Tallies, WeightClasses, add_outcomes, merge_tallies
 from fairtrial.errors import spell
 from fairtrial.metrics.entries import CATALOG
@@ -18,7 +17,7 @@ from fairtrial.records.attempt_rule import AttemptRule, AttemptRules, CaseEviden
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.score import FaultSide
-from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage, Summary
+from fairtrial.records.summary import Cascade, CriterionSummary, Estimate, RunUsage, Summary
 from fairtrial.stats.pass_k import pass_k_table
 
 if TYPE_CHECKING:
@@ -298,3 +297,20 @@ def _agent_usage(usage: Mapping[str, int]) -> ModelUsage:
 
 def _sum(left: ModelUsage | None, right: ModelUsage | None) -> ModelUsage | None:
     return left + right if left is not None and right is not None else left or right
+
+
+def describe_cascade(summary: CriterionSummary) -> str:
+    """Return the number of decisions of the first criterion, and the share that the judge would decide otherwise."""
+    cascade = summary.cascade or Cascade("")
+    total = cascade.decisions + cascade.questions
+    start = f"{summary.criterion}: {cascade.criterion} decided {cascade.decisions:,} of {total:,} invocations"
+    if not cascade.decisions:
+        return f"{start}, and the judge was asked about all of them"
+    start += " without the judge"
+    if not cascade.audited:
+        return f"{start}; the judge was asked about none of these, so their error is not known: set `audit`"
+    error = cascade.error
+    ends = "" if error.low is None or error.high is None else f", 95 % interval {error.low:.0%} to {error.high:.0%}"
+    share = "" if error.value is None else f" ({error.value:.0%}{ends})"
+    checked = f"the judge, asked about {cascade.audited:,} of these, decided {cascade.overruled:,} otherwise{share}"
+    return f"{start}; {checked}"

@@ -10,8 +10,7 @@ from collections import Counter
 import pytest
 
 from fairtrial.text.redaction.key_forms import read_forms
-from fairtrial.text.redaction.made_keys import make_text
-from fairtrial.text.redaction.planted_secrets import make_canaries
+from fairtrial.text.redaction.planted_secrets import make_canaries, make_text
 from fairtrial.text.redaction.redact import redact
 from fairtrial.text.redaction.redact_json import redact_json
 
