@@ -72,9 +72,8 @@ def test_a_tool_that_the_caller_runs_is_no_fault_of_the_agent() -> None:
 # Pydantic AI
 
 
-def test_deferred_calls_are_no_fault_of_the_agent() -> None:
-    """Their results come from elsewhere."""
-    pytest.importorskip("pydantic_ai")
+def deferring() -> Any:
+    """An agent whose tool defers its call."""
     from pydantic_ai import Agent, CallDeferred, DeferredToolRequests
     from pydantic_ai_shop import model
 
@@ -84,7 +83,13 @@ def test_deferred_calls_are_no_fault_of_the_agent() -> None:
     def get_order_later(order_id: str) -> str:  # noqa: ARG001
         raise CallDeferred
 
-    failure = broken(agent, "Where is A-17?")
+    return agent
+
+
+def test_deferred_calls_are_no_fault_of_the_agent() -> None:
+    """Their results come from elsewhere."""
+    pytest.importorskip("pydantic_ai")
+    failure = broken(deferring(), "Where is A-17?")
     assert failure.side == "infrastructure"
     assert failure.cause.startswith("the results of get_order come from elsewhere (deferred calls)")
 
@@ -97,6 +102,14 @@ def test_a_state_that_is_no_dependency_is_a_fault_of_the_case() -> None:
 
     agent = Agent(model, name="shop", deps_type=int)
     assert broken(agent, "Hello", session=SessionInput(state={"a": 1})).side == "expectation"
+
+
+def test_a_need_of_an_agent_in_a_process_of_its_own_is_none_of_its_faults() -> None:
+    """The side survives the way to another process."""
+    pytest.importorskip("pydantic_ai")
+    failure = broken(f"pydantic-ai:{__name__}:deferring", "Where is A-17?", isolation="process")
+    assert failure.side == "infrastructure"
+    assert failure.cause.startswith("the results of get_order come from elsewhere (deferred calls)")
 
 
 # smolagents
@@ -132,7 +145,7 @@ def _adk(*calls: ToolCall, tools: Any = ()) -> Any:
 
     moves = list(calls)
 
-    class Model(BaseLlm):
+    class Model(BaseLlm):  # type: ignore[misc]
         async def generate_content_async(self, request: Any, stream: bool = False) -> Any:  # noqa: ARG002
             if moves:
                 part = types.Part(function_call=types.FunctionCall(name=moves[0].name, args=moves.pop(0).args))
@@ -160,20 +173,22 @@ def test_a_question_of_adk_is_answered_by_the_next_message() -> None:
 def test_a_credential_that_adk_asks_for_is_no_fault_of_the_agent() -> None:
     """Nobody gives it."""
     pytest.importorskip("google.adk")
-    from fastapi.openapi.models import OAuthFlowAuthorizationCode, OAuthFlows
+    models: Any = pytest.importorskip("fastapi.openapi.models")
     from google.adk.auth.auth_credential import AuthCredential, AuthCredentialTypes, OAuth2Auth
     from google.adk.auth.auth_schemes import OAuth2
     from google.adk.auth.auth_tool import AuthConfig
     from google.adk.tools.tool_context import ToolContext
 
-    flow = OAuthFlowAuthorizationCode(
+    flow = models.OAuthFlowAuthorizationCode(
         authorizationUrl="https://a.test/a", tokenUrl="https://a.test/t", scopes={"a": "b"}
     )
     credential = AuthCredential(
         auth_type=AuthCredentialTypes.OAUTH2,
         oauth2=OAuth2Auth(client_id="client", client_secret="none"),  # noqa: S106
     )
-    config = AuthConfig(auth_scheme=OAuth2(flows=OAuthFlows(authorizationCode=flow)), raw_auth_credential=credential)
+    config = AuthConfig(
+        auth_scheme=OAuth2(flows=models.OAuthFlows(authorizationCode=flow)), raw_auth_credential=credential
+    )
 
     def get_secret_order(tool_context: ToolContext) -> str:
         """Look up."""

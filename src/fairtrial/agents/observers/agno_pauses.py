@@ -89,13 +89,14 @@ class AgnoPause:
             if decision.args is not None:
                 requirement.tool_execution.tool_args = decision.args
             requirement.confirm()
+        step: Any = self._step
         for decision in decisions[len(confirmations) :]:
             if decision.decision == "reject":
-                self._step.reject(decision.reason or None)
-            elif decision.args is not None and self._step.needs_output_review and "output" in decision.args:
-                self._step.edit(decision.args["output"])
+                step.reject(decision.reason or None)
+            elif decision.args is not None and step.needs_output_review and "output" in decision.args:
+                step.edit(decision.args["output"])
             else:
-                self._step.confirm()
+                step.confirm()
 
     @property
     def question(self) -> str:
@@ -142,11 +143,11 @@ class AgnoPause:
             if not routes or (len(routes) > 1 and not step.allow_multiple_selections):
                 raise UnfitCaseError(f"the message {message!r} does not choose one of {step.available_choices}")
             step.select(*routes)
-        for error in self._errors:
+        for failed in self._errors:
             decisions = _choose(message, ["retry", "skip"])
             if len(decisions) != 1:
                 raise UnfitCaseError(f"the message {message!r} is neither retry nor skip")
-            error.decision = decisions[0]
+            failed.decision = decisions[0]
 
 
 class PausingSession(ObservedSession):

@@ -346,7 +346,7 @@ def raise_failure(report: RequestFailure) -> NoReturn:
     """Raise the error of an agent in another process, as if it had been raised here."""
     cause = report.failure.cause
     if report.kind == "usage":
-        raise UsageError(cause)
+        raise UsageError(cause, code="unusable-agent" if report.failure.side == "infrastructure" else "")
     if report.kind == "environment":
         raise SimulatedToolError(cause)
     error = ReportedError(report.failure)
