@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
@@ -17,12 +17,12 @@ from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import FactState, PartKey, Quote, Score, StatedFact, TextPlace, average_parts
 from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text.facts.fact import KINDS, Fact, Kind
-from fairtrial.text.facts.fact_agreement import Reader, compare_facts
-from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_value import fact_value
-from fairtrial.text.facts.finding import Agreement, Finding
-from fairtrial.text.facts.own_units import parse_units
-from fairtrial.text.facts.promises import Promise
+
+if TYPE_CHECKING:
+    from fairtrial.text.facts.fact_agreement import Reader
+    from fairtrial.text.facts.finding import Agreement, Finding
+    from fairtrial.text.facts.promises import Promise
 
 _UNNAMED = "neither the reference nor the user names it"
 _UNPRICED = "neither the reference nor the user states its amount"
@@ -44,6 +44,10 @@ Units = Annotated[
 
 def check_units(units: tuple[str, ...]) -> None:
     """Raise OptionError if a text of the option `units` defines no unit."""
+    if not units:
+        return
+    from fairtrial.text.facts.own_units import parse_units
+
     try:
         parse_units(units)
     except ValueError as error:
@@ -90,6 +94,10 @@ class FactsMatch:
     def _compare(
         self, actual: Invocation, expected: Invocation, key: PartKey, names: tuple[frozenset[str], ...]
     ) -> Score:
+        # The patterns of facts take longer to import than the rest of the criterion.
+        from fairtrial.text.facts.fact_agreement import Reader, compare_facts
+        from fairtrial.text.facts.own_units import parse_units
+
         message = actual.final_response
         if message is not None and message.withheld:
             return Score(None, not_recorded(message, "reply"), side="infrastructure", key=key)
@@ -131,6 +139,8 @@ class FactsMatch:
         return score
 
     def _forbidden(self, reply: str, reader: Reader, places: count[int]) -> list[Score]:
+        from fairtrial.text.facts.fact_equality import equal_facts
+
         parts: list[Score] = []
         reply_facts = reader(reply) if self.must_not else ()
         for text in self.must_not:
