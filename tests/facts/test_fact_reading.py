@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 
 from fairtrial.text.facts.canonical import canonicalise
 from fairtrial.text.facts.fact_reading import read_facts
+from pumped_texts import start_patterns
 
 
 @pytest.mark.parametrize(
@@ -42,6 +46,12 @@ from fairtrial.text.facts.fact_reading import read_facts
         ("1시간 반", "1.5시간"),
         ("네, 알겠습니다", "네, 알겠습니다"),
         ("**12** items", "12 items"),
+        ("nil-two", "0-2"),
+        ("thirty-love", "30-0"),
+        ("we all won two-one", "we all won 2-1"),
+        ("in 720p", "in 720p"),
+        ("제2조에 따르면", "제2조에 따르면"),
+        ("2조 원", "2,000,000,000,000 원"),
     ],
 )
 def test_numerals_become_digits(text: str, canonical: str) -> None:
@@ -214,3 +224,31 @@ def test_the_patterns_of_facts_are_not_compiled_by_an_import() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+_DIGITS_ELSEWHERE = {"han_numerals._RUN", "english_numerals._NUMERAL"}
+"""Patterns that leave numbers in digits to other patterns."""
+
+
+@pytest.mark.parametrize("name", start_patterns())
+def test_a_search_by_starts_finds_each_match(name: str) -> None:
+    """A pattern that is tried only at its starts finds what it finds when it is tried everywhere."""
+    pattern = start_patterns()[name]
+    for text in _canonical_replies():
+        at_starts, everywhere = (
+            [item.span() for item in each(text)] for each in (pattern.finditer, pattern.compiled.finditer)
+        )
+        if name in _DIGITS_ELSEWHERE:
+            everywhere = [span for span in everywhere if not text[span[0]].isdigit()]
+            at_starts = [span for span in at_starts if span in everywhere]
+        assert at_starts == everywhere, text
+        first = pattern.search(text)
+        assert (first and first.span()) == next((item.span() for item in pattern.finditer(text)), None)
+
+
+@cache
+def _canonical_replies() -> tuple[str, ...]:
+    """Return every sixth reply of the dev halves of the corpora."""
+    paths = sorted((Path(__file__).parent / "corpus").glob("*.dev.jsonl"))
+    lines = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines()[::6]]
+    return tuple(canonicalise(json.loads(line)["reply"]).text for line in lines)

@@ -12,6 +12,7 @@ from re import _parser  # type: ignore[attr-defined]  # sre_parse, whose old nam
 from typing import Any
 
 import fairtrial.text.facts
+from fairtrial.text.facts.word_patterns import StartPattern
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _MANY = 8
@@ -32,6 +33,19 @@ def patterns_of_facts() -> dict[str, re.Pattern[str]]:
                 if pattern not in patterns.values():
                     patterns[f"{module.name}.{label}"] = pattern
     return patterns
+
+
+def start_patterns() -> dict[str, StartPattern]:
+    """Return the patterns of the modules of facts that are tried only where another pattern matches, by their names."""
+    patterns_of_facts()
+    return {
+        f"{name.rpartition('.')[2]}.{label}": own
+        for name, module in sys.modules.items()
+        if name.startswith("fairtrial.text.facts.")
+        for key, value in vars(module).items()
+        for label, own in _patterns(key, value)
+        if isinstance(own, StartPattern)
+    }
 
 
 def _patterns(name: str, value: Any) -> Iterator[tuple[str, LazyPattern | re.Pattern[str]]]:

@@ -17,15 +17,13 @@ from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import FactState, PartKey, Quote, Score, StatedFact, TextPlace, average_parts
 from fairtrial.records.trace import Invocation, ToolCall, ToolResult
 from fairtrial.text.facts.fact import KINDS, Fact, Kind
-from fairtrial.text.facts.fact_agreement import Reader, compare_facts
-from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_value import fact_value
-from fairtrial.text.facts.own_units import parse_units
 
 if TYPE_CHECKING:
     from fairtrial.records.case import EvalCase
     from fairtrial.records.record import Json
     from fairtrial.records.trace import Invocation, Trace
+    from fairtrial.text.facts.fact_agreement import Reader
     from fairtrial.text.facts.finding import Agreement, Finding
     from fairtrial.text.facts.promises import Promise
 
@@ -49,6 +47,10 @@ Units = Annotated[
 
 def check_units(units: tuple[str, ...]) -> None:
     """Raise OptionError if a text of the option `units` defines no unit."""
+    if not units:
+        return
+    from fairtrial.text.facts.own_units import parse_units
+
     try:
         parse_units(units)
     except ValueError as error:
@@ -95,6 +97,10 @@ class FactsMatch:
     def _compare(
         self, actual: Invocation, expected: Invocation, key: PartKey, names: tuple[frozenset[str], ...]
     ) -> Score:
+        # The patterns of facts take longer to import than the rest of the criterion.
+        from fairtrial.text.facts.fact_agreement import Reader, compare_facts
+        from fairtrial.text.facts.own_units import parse_units
+
         message = actual.final_response
         if message is not None and message.withheld:
             return Score(None, not_recorded(message, "reply"), side="infrastructure", key=key)
@@ -136,6 +142,8 @@ class FactsMatch:
         return score
 
     def _forbidden(self, reply: str, reader: Reader, places: count[int]) -> list[Score]:
+        from fairtrial.text.facts.fact_equality import equal_facts
+
         parts: list[Score] = []
         reply_facts = reader(reply) if self.must_not else ()
         for text in self.must_not:

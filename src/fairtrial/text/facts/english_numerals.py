@@ -196,6 +196,14 @@ def _cardinal(text: str, match: re.Match[str]) -> str | None:
     ):
         return None
     words = re.split(r"[ -]", run)
+    if (
+        "-" in run
+        and len(words) == 2
+        and words != ["nine", "nine"]
+        and all(_UNITS.get(word, 10) < 10 for word in words)
+    ):
+        # "Two-one" is a score, unlike the 99 of a title.
+        return f"{_UNITS[words[0]]}-{_UNITS[words[1]]}"
     if len(words) > 1 and all(word in _UNITS for word in words):
         # Digits that are read one by one ("one two three"), or two numbers ("nineteen eighty").
         if all(_UNITS[word] < 10 for word in words) and text[match.end() : match.end() + 1] != "-":

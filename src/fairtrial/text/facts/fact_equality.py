@@ -142,9 +142,7 @@ def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: floa
         for value, as_written in ((a, former.as_written), (b, latter.as_written))
     )
     if abs(factor - counterpart) <= _EXACT * factor:
-        if _is_same(a, b):
-            return True
-        return about and latter.step < former.step and abs(a - b) <= 0.5 * latter.step
+        return _is_same(a, b) or (about and latter.step < former.step and abs(a - b) <= 0.5 * latter.step)
     rounded = max(0.5 * former.step * (1 - _EXACT), _EXACT * size)
     return abs(a - b) <= max(rounded, _CUSTOMARY * size if about or _is_customary(factor, counterpart) else 0.0)
 

@@ -138,7 +138,11 @@ def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) 
         end = start + len(original[start:end].rstrip("*`_ "))
     # "One" and 一 are often no number: "the one", 没有一个.
     is_one = fact.kind == "number" and fact.readings[0].value == 1.0 and whole.text[fact.start : fact.end] == "1"
-    weak = fact.weak or (is_one and not original[start:end].strip().isdigit())
+    weak = fact.weak or (
+        is_one
+        and not original[start:end].strip().isdigit()
+        and not _SCORE.search(whole.text, max(0, fact.start - 2), fact.end + 2)
+    )
     bound, about = fact.bound, fact.about
     if fact.kind not in _WITHOUT_BOUND and not (cues.ascii and not cues.has(BOUNDS_CUE)):
         bound, about = bound_at(whole.text, fact.start, fact.end, calendar=fact.kind in {"date", "time"})
@@ -161,6 +165,7 @@ def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) 
     return Fact(fact.kind, readings, start, end, bound, about, weak)
 
 
+_SCORE = LazyPattern(r"\d-1|1-\d")
 _ENDS = frozenset("*`_ ")
 _WITHOUT_BOUND = frozenset({"code", "weekday", "day", "period"})
 
@@ -207,7 +212,13 @@ def _take_numbers(work: Claims, text: str) -> None:
         work.take(CODES, find_code)
     take_dates(work, text)
     work.take(PERIODS, find_periods, PERIODS_CUE)
-    # When no digit is left, no pattern that needs one is tried.
+    _take_values(work, text)
+    work.windows = None
+
+
+def _take_values(work: Claims, text: str) -> None:
+    """Take the amounts, percentages, quantities and other numbers. When no digit is left, no pattern is tried."""
+    cues = work.cues
     if work.has_digits:
         work.take_many(_MONEY[cues.ascii], _amounts, sign_cue())
     if work.has_digits:
@@ -220,7 +231,6 @@ def _take_numbers(work: Claims, text: str) -> None:
     if work.has_digits:
         work.take(_ORDINAL, _ordinal, _ORDINAL_CUE)
         work.take(_PLAIN, _plain_number)
-    work.windows = None
 
 
 _SPLIT_DECIMAL = LazyPattern(r"(?<![\d.,])(\d{1,4})\. $")

@@ -72,7 +72,23 @@ _ROMANS = {
 _MONTH_SET = frozenset(ENGLISH_MONTHS)
 
 
-_SPREAD = _AGES | _MONTH_SET | _PARTS | _SPEED_WORDS | _WARS | _BAKERS | {"world"}
+_SCORE_WORDS = frozenset({"nil", "love", "all"})
+_POINTS = {
+    word: str(points)
+    for points, word in enumerate("nil one two three four five six seven eight nine".split())
+} | {"love": "0", "fifteen": "15", "thirty": "30", "forty": "40"}  # fmt: skip
+_NUMBER = rf"(?:\d{{1,2}}|{'|'.join(word for word in _POINTS if word != 'love')})"
+_SCORE = LazyPattern(
+    # "One-nil", "nil-two", "thirty-love" and "three-all", which is three to three.
+    rf"(?<![\w.,-])(?:(?P<first>{_NUMBER})[ -](?P<last>nil|(?<=-)love)(?![\w-])|(?P<nil>nil)[ -](?P<behind>{_NUMBER})\b"
+    rf"|(?P<both>{_NUMBER})[ -]all(?=[.,;!?)]|$| draw\b| tie\b))"
+)
+_PENCE_CUE = "p"
+_PENCE = LazyPattern(r"(?<![\w.,/$-])(?!(?:144|240|360|480|576|720)p)\d{1,3}(?P<pence>p)(?![\w-])")
+_EAST_ASIAN = LazyPattern(r"[\u3040-\u30ff\u4e00-\u9fff가-힣]")
+
+
+_SPREAD = _AGES | _MONTH_SET | _PARTS | _SPEED_WORDS | _WARS | _BAKERS | _SCORE_WORDS | {"world", _PENCE_CUE}
 """One of these stands in each text that `spread_words` edits."""
 
 
@@ -92,6 +108,7 @@ def spread_words(text: str) -> list[tuple[int, int, str]]:
                 edits.append((match.end(), match.end(), f"{match['first']} "))
     if not words.isdisjoint(_SPEED_WORDS):
         edits += [(*match.span(), _SPEEDS[match[0]]) for match in _SPEED.finditer(text)]
+    edits += _spread_scores(text, words)
     if not words.isdisjoint(_WARS) or {"world", "war", "i"} <= words:
         edits += [(*match.span(), f"world war {1 if match['second'] is None else 2}") for match in _WAR.finditer(text)]
     if "dozen" in words and not words.isdisjoint(_BAKERS):
@@ -103,6 +120,21 @@ def spread_words(text: str) -> list[tuple[int, int, str]]:
             if (value := _ROMANS.get(match["roman"]))
         ]
     return sorted(edits)
+
+
+def _spread_scores(text: str, words: frozenset[str]) -> list[tuple[int, int, str]]:
+    """Return the edits of scores in words ("one-nil" is 1-0) and of pence ("50p")."""
+    edits: list[tuple[int, int, str]] = []
+    if not words.isdisjoint(_SCORE_WORDS):
+        for match in _SCORE.finditer(text):
+            first, last = (
+                match["first"] or match["nil"] or match["both"],
+                match["last"] or match["behind"] or match["both"],
+            )
+            edits.append((*match.span(), f"{_POINTS.get(first, first)}-{_POINTS.get(last, last)}"))
+    if _PENCE_CUE in words and not _EAST_ASIAN.search(text):
+        edits += [(*match.span("pence"), " pence") for match in _PENCE.finditer(text)]
+    return edits
 
 
 def split_glued(text: str) -> list[tuple[int, int, str]]:

@@ -60,6 +60,7 @@ _NUMERAL = StartPattern(
 _NOT_SINO = LazyPattern(
     r"이일|일이|이사|사이|오이|이오|일일이|구이|조사|사조|이조|공조|구조|공이|사공|오일|이천(?=[ ]?시)|만이|일만|영공|일조|천만에"
 )
+_OF_LAW = LazyPattern(r"[ ]?\d{0,3}항|에 (?:따[라르른]|의[하해거])|의 규정")
 _UNIT_HALF = LazyPattern(
     r"(시간|년|개월|달|배|컵|큰술|작은술|스푼|병|판|마리|살)([ ]?반)(?=[을은이에도의,.\s~)]|까지|만|동안|정도|쯤|후|입|$)"
 )
@@ -96,6 +97,11 @@ def _digits(match: re.Match[str]) -> str | None:  # noqa: PLR0911  (one line a f
     if get("two_or"):
         return _TWO_OR[get("two_or")]
     if get("scaled"):
+        if get("scales") == "조" and (
+            match.string.endswith("제", 0, match.start()) or _OF_LAW.match(match.string, match.end())
+        ):
+            # 제2조 is an article of a law, and 2조 two trillions.
+            return None
         return _plain(_sino(get("scaled") + get("scales")))
     under = _sino(get("parts"))
     return f"{_plain(100 * _sino(get('above')) / under)}%" if under else None

@@ -40,7 +40,7 @@ class Opposition(NamedTuple):
 class _Content(NamedTuple):
     """What a clause says: its stems, its number of negations, its values, and whether it is limited, as by "only".
 
-    `within` has the question of a value for each negation inside its words, as in "none" or 재고가 없.
+    `within` has the question of a value for each negation that belongs to it, as in "none", 재고가 없 or 誰も…ません.
     """
 
     words: frozenset[str]
@@ -118,10 +118,17 @@ _STOP = frozenset(
         "a an the is are was were be been being am do does did has have had will would shall should can "
         "could may might must to of in on at for with and or but by from as it its this that there here "
         "you your we our i my they their he she his her so if then than also just very please not no "
-        "never none nor n t s re ve ll d m cannot without unable true 的 了 是 在 有 会 會 能 可 以 已 就 也 都 还 還 把 "
+        "never none nor n t s re ve ll d m cannot without unable true nobody everyone everybody someone somebody anyone anybody "
+        "one 아무도 누구도 모두 전원 누군가 的 了 是 在 有 会 會 能 可 以 已 就 也 都 还 還 把 "
         "被 给 給 您 你 我 们 們 不 没 沒 未 无 無 非 并 並 别 別 这 這 那 真 事 实 實"
     ).split()
 )
+_WITH_NEGATION = frozenset("誰も 一つも 아무도 하나도".split())
+"""Words that mean nobody or nothing only with the negation of their clause."""
+_EVERYBODY = LazyPattern(
+    r"[誰全皆大所每](?:(?<=誰)(?:で?も|一人|か)|(?<=全)員|(?<=皆)(?:さん|様)?|(?<=大)家都?|(?<=所)有人|(?<=每)[个個]人)"
+)
+"""Persons without a name, who are people as those of a number are: 全員 and 誰も beside 3人."""
 _ENGLISH_ENDINGS = frozenset("ies ed ing es s d".split())
 _KOREAN_ENDINGS = frozenset(
     "입니다 합니다 됩니다 습니다 니다 해요 돼요 이에요 예요 어요 아요 세요 하지 되지 지 하고 이고 고 은 는 이 가 을 를 의 에서 에게 에 으로 로 와 과 "
@@ -151,7 +158,8 @@ def compare_polarity(reference: str, reply: str, *, repeats: bool = True) -> Pol
     text = canonicalise(reply).text
     if not repeats and not _may_turn_round(text) and not any(_turns_round(clause.content) for clause in expected):
         return Polarity(_find_denial(reference, reply) if expected else (), False)
-    if not any(clause.is_decisive or clause.may_be_repeated(text) for clause in expected):
+    named = text if text.isascii() else _EVERYBODY.sub("人", text)
+    if not any(clause.is_decisive or clause.may_be_repeated(named) for clause in expected):
         return Polarity(_find_denial(reference, reply) if expected else (), False)
     actual = _clauses(reply)
     hits: list[Opposition] = []
@@ -319,7 +327,7 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
 
 @lru_cache(maxsize=4096)  # replies repeat the sentences of one another; a clause has 600 characters at most
 def _read_clause(text: str) -> _Content | None:
-    raw = frozenset(_WORD.findall(text))
+    raw = frozenset(_WORD.findall(text if text.isascii() else _EVERYBODY.sub("人", text)))
     words = _stems(raw)
     if not words:
         return None
@@ -330,6 +338,7 @@ def _read_clause(text: str) -> _Content | None:
     negations = [match.start() for match in _NEGATION.finditer(text) if match["one"]] if may_negate else []
     values = find_values(text, raw)
     within = tuple(item.axis for item in values for place in negations if item.start <= place < item.end)
+    within += tuple(item.axis for item in values if negations and text[item.start : item.end] in _WITH_NEGATION)
     distinct = tuple(dict.fromkeys((item.axis, item.number) for item in values))
     return _Content(words, len(negations), distinct, may_limit and bool(_ONLY.search(text)), within)
 
@@ -360,7 +369,7 @@ def _stem(word: str) -> str:
     if word[0].isascii():
         return _cut_ending(word, _ENGLISH_ENDINGS) if len(word) > 4 else word
     if "가" <= word[0] <= "힣":
-        if (word[0] in "안못없않아" and len(word) <= 4) or word[0] in "있없":
+        if (word[0] in "안못없않아" and len(word) <= 4) or word[0] in "있없않":
             return ""
         return _cut_ending(word, _KOREAN_ENDINGS)[:2]
     return word
