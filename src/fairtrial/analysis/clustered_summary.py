@@ -72,9 +72,9 @@ def _units(run: MeasuredRun, measure: str, cases: Sequence[int] | None = None) -
     column = run.columns.get(measure)
     if column is None:
         return Moments(), 0, 0
-    places = range(len(run.keys)) if cases is None else cases
-    samples = {case: own for case in places if (own := column.sample(case)) is not None}
-    values = [own.mean for own in samples.values()]
+    means = list(column.means())
+    places = [case for case in (range(len(means)) if cases is None else cases) if case < len(means) and means[case][1]]
+    values = [means[case][0] for case in places]
     if run.clusters:
-        values = cluster_values(values, list(map(run.cluster, samples)))
-    return Moments(values), len(samples), sum(own.attempts for own in samples.values())
+        values = cluster_values(values, list(map(run.cluster, places)))
+    return Moments(values), len(places), sum(means[case][1] for case in places)

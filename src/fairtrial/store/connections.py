@@ -22,7 +22,7 @@ Work = Callable[[sa.Connection], T]
 
 COMMITS_EACH = "postgresql"
 """The server on which each statement commits itself, unless a transaction begins."""
-_READ_IN_FILE, _READ_ON_SERVER = 500, 5_000
+_READ_IN_FILE, _READ_ON_SERVER = 500, 10_000
 """So many rows are read at once. On a server, each further batch takes a round trip."""
 
 

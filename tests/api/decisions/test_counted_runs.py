@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fairtrial import CaseHistory, RunHistory, case_history, evaluate, history
-from fairtrial.api import stores
+from fairtrial.analysis.measured_run import MeasuredRun, measure_passes
+from fairtrial.records.run import RunInfo
 from graded_runs import Value, graded
 
 
@@ -66,12 +68,11 @@ def test_runs_beside_another_criterion_are_read_as_a_whole(url: str, monkeypatch
     """Their criteria have to be compared: of 14 runs, the first, the last and two at the other threshold are read."""
     store_runs(url, 1)
     counted: list[str] = []
-    count = stores.measure_passes
 
-    def note(info: object, *arguments: object) -> object:
-        counted.append(str(info))
-        return count(info, *arguments)  # type: ignore[arg-type]
+    def note(info: RunInfo, *arguments: Any) -> MeasuredRun:
+        counted.append(info.id)
+        return measure_passes(info, *arguments)
 
-    monkeypatch.setattr(stores, "measure_passes", note)
+    monkeypatch.setattr("fairtrial.api.stores.measure_passes", note)
     history(series=("agent",), store=url)
     assert len(counted) == 9
