@@ -283,6 +283,10 @@ class DatasetPlan:
         folder = self.scorer.objects or self.folder
         yield from runs_of_parts(folder, parts, answers_cases=self.scorer.cases is not None)
 
+    def _each(self, groups: Sequence[CaseGroup]) -> Callable[..., Any]:
+        """Return what applies a function to groups. To start a cluster takes longer than a single group."""
+        return self.executor.map if len(groups) > 1 else map
+
     def _finish(
         self, reports: Sequence[ShardReport], models: SharedModels, store: str | None, groups: Sequence[CaseGroup]
     ) -> Run:
@@ -294,7 +298,7 @@ class DatasetPlan:
             groups,
             self.scorer.criteria,
             ballots.values(),
-            self.executor.map,
+            self._each(groups),
             informs=info.informs,
             defaults=info.defaults,
             rules=info.attempt_rules,
@@ -336,7 +340,8 @@ class DatasetPlan:
             return 0
         scorer, number = self._scorer(models), len(self.shards)
         scorer.remove(number)  # an earlier try may have written them, and late spans may answer them
-        positions = set[int]().union(*self.executor.map(CaseGroup.positions, self._groups(reports)))
+        groups = list(self._groups(reports))
+        positions = set[int]().union(*self._each(groups)(CaseGroup.positions, groups))
         cases = [case for case in scorer.cases or () if case.position not in positions]
         if cases:
             scorer.score_unanswered(cases, number)
