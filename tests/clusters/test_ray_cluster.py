@@ -85,7 +85,7 @@ def test_a_cluster_writes_what_one_process_writes(cluster: Any, traffic: Path) -
 
 def test_the_cluster_counts_the_summary(cluster: Any, traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process of the command reads no result, if there are more than a group holds."""
-    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", 50)
+    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", 20)
     with monkeypatch.context() as patch:
         patch.setattr(GroupCounter, "__call__", lambda *_: pytest.fail("the command counts results"))
         many = score(traffic, "counted", RayCluster(cluster[0].address))
