@@ -19,6 +19,7 @@ from ray.cluster_utils import Cluster  # noqa: E402
 
 from fairtrial import Budget, Judges, ModelOptions, api, score_batches  # noqa: E402
 from fairtrial.api.datasets.dataset_summary import GroupCounter  # noqa: E402
+from fairtrial.api.result_folders import dataset_cases  # noqa: E402
 from fairtrial.batch.executors import InProcess  # noqa: E402
 from fairtrial.batch.ray_cluster import RayCluster  # noqa: E402
 from fairtrial.loading import shards  # noqa: E402
@@ -83,7 +84,8 @@ def test_a_cluster_writes_what_one_process_writes(cluster: Any, traffic: Path) -
 
 
 def test_the_cluster_counts_the_summary(cluster: Any, traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process of the command reads no result."""
+    """The process of the command reads no result, if there are more than a group holds."""
+    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", 20)
     with monkeypatch.context() as patch:
         patch.setattr(GroupCounter, "__call__", lambda *_: pytest.fail("the command counts results"))
         many = score(traffic, "counted", RayCluster(cluster[0].address))

@@ -19,6 +19,7 @@ import fairtrial
 from commands import fairtrial as command
 from equal_numbers import assert_equal_numbers
 from fairtrial import Score, UsageError
+from fairtrial.batch import spilled_rows
 
 pytestmark = pytest.mark.long
 
@@ -83,6 +84,25 @@ def test_attempts_at_cases_have_the_summary_of_a_run(tmp_path: Path) -> None:
         json.loads(msgspec.json.encode(scorer.summarize(reversed(results)))),
         json.loads(msgspec.json.encode(run.summary)),
     )
+
+
+@pytest.mark.parametrize("most", [7, 100_000])
+def test_many_cases_have_the_summary_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Beyond some cases, the rows of further ones wait on disk. Slices of tables are results, too."""
+    monkeypatch.setattr(spilled_rows, "_MOST_KEYS", most)
+    records = [conversation(i % 30) for i in range(45)]
+    recorded = tmp_path / "traffic.jsonl"
+    recorded.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    (tmp_path / "config.json").write_text(json.dumps({"criteria": CALLS}))
+    run = fairtrial.score(recorded, criteria=tmp_path / "config.json")
+    table = to_table(records)
+    scorer = fairtrial.score_batches(table.schema, CALLS)
+    results = scorer(table)
+    slices = [results.slice(start, 8) for start in range(0, 45, 8)]
+    assert_equal_numbers(
+        json.loads(msgspec.json.encode(scorer.summarize(slices))), json.loads(msgspec.json.encode(run.summary))
+    )
+    assert sum(run.summary.case_verdicts.values()) == 30
 
 
 def test_the_result_has_the_type_and_the_length_of_the_batch(table: pa.Table) -> None:

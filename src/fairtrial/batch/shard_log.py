@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -16,6 +17,8 @@ from fairtrial.system.file_lock import try_to_lock
 
 if TYPE_CHECKING:
     from fairtrial.records.record import Json
+
+_MOST_DIFFERENCES = 20
 
 
 def iter_lines(path: Path) -> Iterator[bytes]:
@@ -80,7 +83,7 @@ class ShardLog(Generic[Entry]):
             raise UsageError(f"{self._path.parent}: another process is writing this folder", code="busy")
         if exists:
             cut_to_whole_lines(self._path)
-            lines = iter(self._path.read_bytes().splitlines())
+            lines = iter_lines(self._path)
             head = msgspec.json.decode(next(lines, b'{"work": null, "begun": null}'))
             check_same(head["work"], work)
             return head["begun"], [self._decoder.decode(line) for line in lines]
@@ -92,7 +95,8 @@ class ShardLog(Generic[Entry]):
         self._append(entry)
 
     def _append(self, entry: Any) -> None:
-        self._file.write(msgspec.json.encode(entry) + b"\n")
+        self._file.write(msgspec.json.encode(entry))
+        self._file.write(b"\n")
         self._file.flush()
         with suppress(OSError):  # not every file system can
             os.fsync(self._file.fileno())
@@ -109,17 +113,19 @@ class ShardLog(Generic[Entry]):
 
 
 def check_same(earlier: Json, now: Json) -> None:
-    """Raise UsageError with each difference between the work that was begun and the work that is asked for."""
-    differences = list(_differences(msgspec.to_builtins(now), earlier, ""))
+    """Raise UsageError with the first differences between the work that was begun and the work that is asked for."""
+    differences = list(islice(_differences(now, earlier, ""), _MOST_DIFFERENCES))
     if differences:
         raise UsageError(
-            "\n".join(f"{spell('resume')}: {difference}" for difference in differences[:20]), code="cannot-resume"
+            "\n".join(f"{spell('resume')}: {difference}" for difference in differences), code="cannot-resume"
         )
 
 
 def _differences(now: Json, earlier: Json, place: str) -> Iterator[str]:
+    # The work may name a million files, so that it is copied value by value.
+    now = now if isinstance(now, dict) else msgspec.to_builtins(now)
     if isinstance(now, dict) and isinstance(earlier, dict):
-        for name in {**earlier, **now}:
+        for name in (*earlier, *(name for name in now if name not in earlier)):
             yield from _differences(now.get(name), earlier.get(name), f"{place}, {name}" if place else name)
     elif now != earlier:
         yield f"{place} is not the same as in the run: {_short(now)}, was {_short(earlier)}"

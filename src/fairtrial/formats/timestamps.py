@@ -1,4 +1,4 @@
-"""Read step timestamps, and compute the durations of invocations."""
+"""Read step timestamps and the facts beside messages, and compute the durations of invocations."""
 
 from __future__ import annotations
 
@@ -8,6 +8,26 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.records.trace import Durations, Invocation, Trace
+
+_EARLIEST, _LATEST = 1e8, 1e11
+"""A number between these is a time in seconds, from 1973 to 5138. In milliseconds, it would be before March 1973."""
+
+
+def model_beside(trace: Trace) -> str | None:
+    """Return the model beside the messages of a request: `{"model": "m", "messages": [...]}` names m."""
+    model = (trace.extra or {}).get("model")
+    return model if isinstance(model, str) and model else None
+
+
+def time_beside(trace: Trace) -> float | None:
+    """Return the time beside the messages of a request, `created`, in seconds since 1970.
+
+    It is a number of seconds, as OpenAI writes it, or a text in ISO 8601.
+    """
+    created = (trace.extra or {}).get("created")
+    if isinstance(created, int | float) and _EARLIEST <= created < _LATEST:
+        return float(created)
+    return read_seconds(created)
 
 
 def read_seconds(raw: Any) -> float | None:

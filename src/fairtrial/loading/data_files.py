@@ -22,7 +22,7 @@ from fairtrial.text.display import count, visible_line
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".parquet", ".pb", ".traj", ".eval")
 _GLOB = "*?["
 _URL_GLOB = "*["  # a question mark begins the options of a URL
-_NAMED = 5
+_MOST_NAMES = 5
 """So many of the files that a folder holds beside recordings are named."""
 
 
@@ -75,9 +75,9 @@ def open_data_file(path: str) -> BinaryIO:
 def _local_files(pattern: str, note: Callable[[str], object]) -> Iterator[DataFile]:
     path = Path(pattern)
     if path.is_dir():
-        left_out = _LeftOut()
-        yield from _files_below(pattern, left_out)
-        for sentence in left_out.sentences(pattern):
+        omissions = _Omissions()
+        yield from _files_below(pattern, omissions)
+        for sentence in omissions.sentences(pattern):
             note(sentence)
         return
     if path.is_file():
@@ -90,7 +90,7 @@ def _local_files(pattern: str, note: Callable[[str], object]) -> Iterator[DataFi
         yield _data_file(str(name), name.stat())
 
 
-class _LeftOut:
+class _Omissions:
     """The entries of a folder that are not read, by their kind: how many, and the first few."""
 
     def __init__(self) -> None:
@@ -100,25 +100,25 @@ class _LeftOut:
     def add(self, kind: str, path: str) -> None:
         """Note an entry."""
         self._numbers[kind] += 1
-        if self._numbers[kind] <= _NAMED:
+        if self._numbers[kind] <= _MOST_NAMES:
             self._names.setdefault(kind, []).append(path)
 
     def sentences(self, folder: str) -> Iterator[str]:
         """Yield what is not read of a folder, in words."""
         for kind, number in self._numbers.items():
-            shown = ", ".join(visible_line(os.path.relpath(name, folder)) for name in self._names[kind])
-            more = f" and {number - _NAMED:,} more" if number > _NAMED else ""
-            yield f"{folder}: left out {count(number, kind)}: {shown}{more}; give a path to read it"
+            names = ", ".join(visible_line(os.path.relpath(name, folder)) for name in self._names[kind])
+            more = f" and {number - _MOST_NAMES:,} more" if number > _MOST_NAMES else ""
+            yield f"{folder}: left out {count(number, kind)}: {names}{more}; give a path to read it"
 
 
-def _files_below(folder: str, left_out: _LeftOut) -> Iterator[DataFile]:
+def _files_below(folder: str, omissions: _Omissions) -> Iterator[DataFile]:
     """Yield the files of recordings below a folder by name, one folder at a time, so that memory stays bounded.
 
     A link that leads nowhere is a file, too: its worker refuses it.
     """
     try:
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
         raise UsageError(
             f"{visible_line(folder)}: cannot be listed: {error.strerror or error}", code="unreadable-file"
@@ -131,15 +131,15 @@ def _files_below(folder: str, left_out: _LeftOut) -> Iterator[DataFile]:
             status = entry.stat(follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode):
             if entry.is_symlink():
-                left_out.add("linked folder", path)
+                omissions.add("linked folder", path)
             elif is_of_tool(Path(path)):
-                left_out.add("hidden folder" if entry.name.startswith(".") else "tool folder", path)
+                omissions.add("hidden folder" if entry.name.startswith(".") else "tool folder", path)
             else:
-                yield from _files_below(path, left_out)
+                yield from _files_below(path, omissions)
         elif _is_data(entry.name) and (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
             yield _data_file(path, status)
         else:
-            left_out.add("other file", path)
+            omissions.add("other file", path)
 
 
 def _data_file(path: str, status: os.stat_result) -> DataFile:

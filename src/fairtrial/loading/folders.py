@@ -90,7 +90,8 @@ def walk_files(folder: Path, patterns: Sequence[str] = ("*",)) -> Iterator[Path]
     """Yield the files below a folder whose names match a pattern, sorted.
 
     Hidden folders, virtual environments and the folders of package managers are left out, except for the folder itself.
-    A link that leads nowhere is a file, too, so that its reader says so. Raises UsageError for a folder that cannot be listed.
+    A link that leads nowhere is a file, too, so that its reader says so. Raises UsageError for a folder that cannot be
+    listed.
     """
     for root, folders, names in os.walk(folder, onerror=_refuse):
         here = Path(root)

@@ -113,32 +113,32 @@ def cut_into_shards(
     files: Sequence[DataFile],
     columns: Columns | None = None,
     note: Callable[[str], object] = str,
-    each: Callable[..., Iterable[CutFiles]] = map,
+    map_lists: Callable[..., Iterable[FileShards]] = map,
     *,
     seeks_spans: bool = False,
 ) -> Iterator[Shard]:
     """Yield the shards of files in order. `note` receives the columns that are used for the content of a file.
 
     A file that cannot be read is a shard, too: its worker refuses it, because a million readable files may be beside
-    it. `each` applies a function to lists of files, in this process or in several, and gives its results in order. With
-    `seeks_spans`, a whole file that may hold spans has the item `SPANS`. Raises UsageError if a Parquet file does not
-    have the columns.
+    it. `map_lists` applies a function to lists of files, in this process or in several, and gives its results in order.
+    With `seeks_spans`, a whole file that may hold spans has the item `SPANS`. Raises UsageError if a Parquet file does
+    not have the columns.
     """
     number = 0
     lists = [files[start : start + _GROUP_FILES] for start in range(0, len(files), _GROUP_FILES)]
     # Few files are looked at here: to start a process takes longer.
-    apply = each if len(lists) > 1 else map
-    for own_files, (cut, notes) in zip(lists, apply(FileCutter(columns, seeks_spans), lists), strict=True):
+    apply = map_lists if len(lists) > 1 else map
+    for own_files, (shard_lists, notes) in zip(lists, apply(FileCutter(columns, seeks_spans), lists), strict=True):
         for text in notes:
             note(text)
-        for file, shards in zip(own_files, cut, strict=True):
+        for file, shards in zip(own_files, shard_lists, strict=True):
             for shard in shards:
                 # A path that comes from another process is another object, and a million of them take much memory.
                 yield replace(shard, number=number, path=file.path)
                 number += 1
 
 
-CutFiles = tuple[list[list[Shard]], list[str]]
+FileShards = tuple[list[list[Shard]], list[str]]
 """The shards of each of some files, and notes about the columns of Parquet files."""
 
 
@@ -149,16 +149,16 @@ class FileCutter:
     columns: Columns | None
     seeks_spans: bool
 
-    def __call__(self, files: Sequence[DataFile]) -> CutFiles:
+    def __call__(self, files: Sequence[DataFile]) -> FileShards:
         """Return the shards of each file. Objects of a store are opened several at once, because each takes a while."""
         notes: list[str] = []
-        cut = partial(self._cut, note=notes.append)
+        cut_file = partial(self._cut_file, note=notes.append)
         if not any(is_url(file.path) for file in files):
-            return list(map(cut, files)), notes
+            return list(map(cut_file, files)), notes
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            return list(pool.map(cut, files)), notes
+            return list(pool.map(cut_file, files)), notes
 
-    def _cut(self, file: DataFile, note: Callable[[str], object]) -> list[Shard]:
+    def _cut_file(self, file: DataFile, note: Callable[[str], object]) -> list[Shard]:
         shards = list(_make_shards(file, self.columns, note))
         if self.seeks_spans and shards[0].kind == "whole" and _may_hold_spans(file.path):
             return [replace(shards[0], item=SPANS)]
@@ -184,15 +184,16 @@ def group_small_files(shards: Iterable[Shard]) -> Iterator[Shard]:
     number = size = 0
     members: list[Shard] = []
     for _, of_file in groupby(shards, key=lambda shard: shard.path):
-        cut = list(of_file)
-        size += sum(shard.size for shard in cut)
-        if members and (size > GROUP_BYTES or len(members) == _GROUP_FILES or len(cut) > 1):
+        file_shards = list(of_file)
+        file_size = sum(shard.size for shard in file_shards)
+        size += file_size
+        if members and (size > GROUP_BYTES or len(members) == _GROUP_FILES or len(file_shards) > 1):
             yield _join_members(number, members)
-            number, members, size = number + 1, [], sum(shard.size for shard in cut)
-        if len(cut) == 1:
-            members += cut
+            number, members, size = number + 1, [], file_size
+        if len(file_shards) == 1:
+            members += file_shards
             continue
-        for shard in cut:
+        for shard in file_shards:
             yield replace(shard, number=number)
             number += 1
         size = 0

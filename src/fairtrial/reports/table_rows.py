@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fairtrial.formats.timestamps import read_seconds
+from fairtrial.formats.timestamps import model_beside, time_beside
 from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import CaseResult, JudgeStats, Outcome, Verdict
@@ -237,10 +237,6 @@ def part_values(result: CaseResult, without: Collection[PartKind] = ()) -> Itera
                 yield _part_values(_Part(outcome.criterion, path, part))
 
 
-_EARLIEST, _LATEST = 1e8, 1e11
-"""A number between these is a time in seconds, from 1973 to 5138. In milliseconds, it would be before March 1973."""
-
-
 def table_attempt(run: RunInfo, result: CaseResult, recording: Recording | None = None) -> TableAttempt:
     """Return an attempt with its verdicts."""
     verdicts = result.verdicts
@@ -256,15 +252,9 @@ def _inner(score: Score, above: str = "") -> Iterator[tuple[str, Score]]:
 
 
 def _models(recording: Recording | None) -> str | None:
-    """Return the models of the agent that a recording names, or None if it names none.
-
-    A request of a provider, or a log of one, names a model beside its messages: `{"model": ..., "messages": ...}`.
-    """
-    if recording is None:
-        return None
-    models = ", ".join(dict.fromkeys(recording.trace.models))
-    beside = (recording.trace.extra or {}).get("model")
-    return models or (beside if isinstance(beside, str) else None) or None
+    """Return the models of the agent that a recording names, or None if it names none."""
+    models = {} if recording is None else dict.fromkeys(recording.trace.models)
+    return ", ".join(models) or (None if recording is None else model_beside(recording.trace))
 
 
 def _read_created(recording: Recording | None) -> float | None:
@@ -272,12 +262,8 @@ def _read_created(recording: Recording | None) -> float | None:
     if recording is None:
         return None
     invocations = recording.trace.invocations
-    if invocations and invocations[0].created is not None:
-        return invocations[0].created
-    beside = (recording.trace.extra or {}).get("created")
-    if isinstance(beside, int | float) and _EARLIEST <= beside < _LATEST:
-        return float(beside)
-    return read_seconds(beside)
+    own = invocations[0].created if invocations else None
+    return time_beside(recording.trace) if own is None else own
 
 
 def _content(step: Step) -> str | None:

@@ -273,14 +273,19 @@ class DatasetPlan:
 
     def _groups(self, reports: Sequence[ShardReport], unanswered: int = 0) -> Iterator[CaseGroup]:
         """Yield groups of the results of shards, and of cases that no conversation answers, if there are any."""
-        numbers = {report.number: report.conversations for report in reports} | {len(self.shards): unanswered}
-        written = [number for number in sorted(numbers) if numbers[number]]
-        paths = [self.shards[number].path if number < len(self.shards) else "" for number in written]
-        names = [part_path(Path(), "", number).name for number in written]
-        parts = [Part(name, path, numbers[number]) for name, path, number in zip(names, paths, written, strict=True)]
+        counts = {report.number: report.conversations for report in reports} | {len(self.shards): unanswered}
+        paths = [*(shard.path for shard in self.shards), ""]
+        parts = [
+            Part(part_path(Path(), "", number).name, paths[number], counts[number])
+            for number in sorted(counts)
+            if counts[number]
+        ]
         # Workers see the folder under the same name, or fetch the parts from the object store.
-        folder = self.scorer.objects or self.folder
-        yield from runs_of_parts(folder, parts, answers_cases=self.scorer.cases is not None)
+        yield from runs_of_parts(self.scorer.objects or self.folder, parts, answers_cases=self.scorer.cases is not None)
+
+    def _map(self, work: Callable[[CaseGroup], Any], groups: Sequence[CaseGroup]) -> Iterator[Any]:
+        """Apply a function to groups. To start a cluster takes longer than a group of a usual size."""
+        return self.executor.map(work, groups) if len(groups) > 1 else map(work, groups)
 
     def _finish(
         self, reports: Sequence[ShardReport], models: SharedModels, store: str | None, groups: Sequence[CaseGroup]
@@ -293,7 +298,7 @@ class DatasetPlan:
             groups,
             self.scorer.criteria,
             ballots.values(),
-            self.executor.map,
+            self._map,
             informs=info.informs,
             defaults=info.defaults,
             rules=info.attempt_rules,
@@ -335,7 +340,8 @@ class DatasetPlan:
             return 0
         scorer, number = self._scorer(models), len(self.shards)
         scorer.remove(number)  # an earlier try may have written them, and late spans may answer them
-        positions = set[int]().union(*self.executor.map(CaseGroup.positions, self._groups(reports)))
+        groups = list(self._groups(reports))
+        positions = set[int]().union(*self._map(CaseGroup.positions, groups))
         cases = [case for case in scorer.cases or () if case.position not in positions]
         if cases:
             scorer.score_unanswered(cases, number)

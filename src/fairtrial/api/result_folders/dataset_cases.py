@@ -60,8 +60,9 @@ class CaseGroup(NamedTuple):
         names = [name for name in ConversationRow._fields if stratified or name != "stratum"]
         for part in self.parts:
             with self._local(part, ("attempts", "outcomes")) as folder:
-                rows = read_columns(folder / "attempts" / part, names)
-                outcomes = read_columns(folder / "outcomes" / part, OutcomeColumns._fields)
+                of_bucket = self._conversations_of_bucket(folder, part)
+                rows = read_columns(folder / "attempts" / part, names, of_bucket)
+                outcomes = read_columns(folder / "outcomes" / part, OutcomeColumns._fields, of_bucket)
                 conversations = rows if stratified else ((*row, None) for row in rows)
                 yield from _join_items(map(ConversationRow._make, conversations), map(OutcomeColumns._make, outcomes))
 
@@ -135,34 +136,45 @@ class CaseGroup(NamedTuple):
 def runs_of_parts(folder: Path | ObjectFolder, parts: Sequence[Part], *, answers_cases: bool) -> Iterator[CaseGroup]:
     """Yield groups of neighbouring parts. If the conversations answer cases, a case may be in several groups.
 
-    Otherwise the parts of a file are in one group, because conversations with the same id are attempts at a case.
+    Otherwise all attempts at a case are in one group, because conversations with the same id in a file are attempts at
+    a case. The parts of a large file are divided by their cases, so that several workers count them.
     """
-    size = max(_CONVERSATIONS, -(-sum(part.conversations for part in parts) // _MOST_RUNS)) if answers_cases else 0
-    units = [[part] for part in parts] if answers_cases else _parts_by_file(parts)
-    yield from (CaseGroup(folder, names, answers_cases) for names in _runs(units, size or _CONVERSATIONS))
+    if answers_cases:
+        size = max(_CONVERSATIONS, -(-sum(part.conversations for part in parts) // _MOST_RUNS))
+        yield from (CaseGroup(folder, names, answers_cases) for names in _runs([[part] for part in parts], size))
+        return
+    # Each bucket reads all parts, which takes long if it must fetch them.
+    most = _MOST_RUNS if isinstance(folder, Path) else 1
+    yield from _groups_of_units(folder, _parts_by_file(parts), _CONVERSATIONS * 4, most, answers_cases=False)
 
 
 def _parts_by_file(parts: Iterable[Part]) -> list[list[Part]]:
     return [list(unit) for _, unit in groupby(parts, key=lambda part: part.file)]
 
 
-def _groups_of_whole_cases(folder: Path, *, answers_cases: bool) -> Iterator[CaseGroup]:
-    """Yield groups that hold all attempts at their cases, so that the attempts at a case are never in two groups."""
-    parts = list(_parts(folder))
+def _groups_of_units(
+    folder: Path | ObjectFolder, units: Iterable[list[Part]], size: int, most: int, *, answers_cases: bool
+) -> Iterator[CaseGroup]:
+    """Yield groups that hold all attempts at their cases. A unit has all attempts at its cases, too.
+
+    A unit of more conversations than a size is divided into at most so many buckets, and smaller ones are together.
+    """
     small: list[list[Part]] = []
-    for unit in [parts] if answers_cases else _parts_by_file(parts):
-        buckets = -(-sum(part.conversations for part in unit) // _ATTEMPTS)
+    for unit in units:
+        buckets = min(most, -(-sum(part.conversations for part in unit) // size))
         if buckets <= 1:
             small.append(unit)
             continue
         names = tuple(part.name for part in unit)
         yield from (CaseGroup(folder, names, answers_cases, bucket, buckets) for bucket in range(buckets))
-    yield from (CaseGroup(folder, names, answers_cases) for names in _runs(small, _ATTEMPTS // 4))
+    yield from (CaseGroup(folder, names, answers_cases) for names in _runs(small, size // 4))
 
 
 def iter_cases(folder: Path, *, answers_cases: bool) -> Iterator[tuple[CaseKey, list[AttemptRow]]]:
     """Yield each case with the numbers of its attempts, which have no place of their own."""
-    for group in _groups_of_whole_cases(folder, answers_cases=answers_cases):
+    parts = list(_parts(folder))
+    units = [parts] if answers_cases else _parts_by_file(parts)
+    for group in _groups_of_units(folder, units, _ATTEMPTS, len(parts) * _ATTEMPTS, answers_cases=answers_cases):
         yield from group.attempts()
 
 
