@@ -145,8 +145,8 @@ def _tool_calls(invocation: Invocation) -> int | None:
 
 
 def _model_calls(invocation: Invocation) -> int | None:
-    usages = invocation.all_usages
-    return None if invocation.usages is None or usages is None else len(usages)
+    usages = None if invocation.usages is None else invocation.all_usages
+    return None if usages is None else len(usages)
 
 
 def _tokens(invocation: Invocation, key: PartKey) -> Score:

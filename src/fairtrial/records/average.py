@@ -29,6 +29,8 @@ def mean(values: Sequence[float]) -> float:
     low, high = min(values), max(values)
     if low == high:
         return low
+    if len(values) <= _SAMPLE and low > -_MOST and high < _MOST and not any([value % 1 for value in values]):  # noqa: C419
+        return sum(values) / len(values)  # of whole numbers, only the quotient is rounded
     # Counting many numbers takes time, and most lists with a number that is not a decimal begin with such numbers.
     units = _sum_of_units((value, 1) for value in values[:_SAMPLE])
     if units is not None and len(values) > _SAMPLE:

@@ -327,7 +327,9 @@ class _ShardWork:
         source = Source(conversation, path, place, stratum, carried)
         for table, rows in folder_rows(attempt, source, self.key(result)):
             self.parts.add(table, *rows)
-        self.carried.update(name for name, value in zip(self.scorer.carry, carried, strict=True) if value is not None)
+        if carried:
+            names = zip(self.scorer.carry, carried, strict=True)
+            self.carried.update(name for name, value in names if value is not None)
         self.number += 1
         self.verdicts[verdict.value] += 1
         self.warnings += bool(result.warnings)
