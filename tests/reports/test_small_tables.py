@@ -14,16 +14,36 @@ from msgspec.structs import replace
 
 from commands import MATCH, enter, eval_set, fairtrial, write
 from fairtrial.analysis.aggregation import aggregate
+from fairtrial.records.attacks.attack_report import AttackRate, AttackReport
 from fairtrial.records.attempt import Failure
+from fairtrial.records.failure_mode import FailureMode, Failures
+from fairtrial.records.flaky_case import Flakiness, FlakyCase
+from fairtrial.records.judging.calibration import Agreement, AgreementTable, Calibration
+from fairtrial.records.judging.judge_check import CheckResult, RuleRates, Share
+from fairtrial.records.judging.judge_state import JudgeState
+from fairtrial.records.judging.report_card import RecordedJudge, ReportCard
+from fairtrial.records.mutation import CatchRate, OperatorRate
 from fairtrial.records.result import CaseResult, Fault, JudgeStats, Outcome
+from fairtrial.records.run_comparison import IntervalEstimate, PassK
+from fairtrial.records.run_history import HistoryRow, RunHistory
 from fairtrial.records.score import Range, Score
 from fairtrial.records.summary import Estimate, Summary
+from fairtrial.reports.attack_rows import attack_markdown
+from fairtrial.reports.decisions.history_report import history_report
+from fairtrial.reports.decisions.pass_k_table import pass_k_table
+from fairtrial.reports.decisions.planning_report import flaky_report
+from fairtrial.reports.failures.failure_table import failures_report
+from fairtrial.reports.judges.calibration_report import agreement_table
+from fairtrial.reports.judges.judge_check_report import report_card_tables
+from fairtrial.reports.judges.judge_states import corrected_table
 from fairtrial.reports.markdown_text import code_span
+from fairtrial.reports.mutation.mutation_table import describe_rates
 from fairtrial.reports.rows import INTERVAL
 from fairtrial.reports.small_tables import TableNumber, describe_table, run_numbers, valid_numbers
 from fairtrial.reports.summary_table import tables
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.translated import translate
+from fairtrial.reports.value.value_report import ValueReport
 from fairtrial.text.languages import LANGUAGES, speaking
 
 OTHERS = [language for language in LANGUAGES if language != "en"]
@@ -257,6 +277,100 @@ def test_the_sentence_stands_below_its_table() -> None:
     assert INTERVAL in head
     assert row.split()[0] == "match"
     assert " ".join(paragraph) == sentence(attempts([1.0] * 3))
+
+
+WIDE = (0.5, 0.05, 0.7)
+RATE = AttackRate(8, 4, Estimate(*WIDE))
+SHARE = Share(4, 8, *WIDE)
+RUN_ROW = HistoryRow("late", "2026-01-01", IntervalEstimate(*WIDE), 8, 8)
+AGREEMENT = Agreement(AgreementTable(2, 1, 3, 2), accuracy=Estimate(0.5, 0.4, 0.55), sensitivity=Estimate(*WIDE))
+LABELLED = Calibration("polite", "a judge", JudgeState.BIASED, labels=8, corrected=Estimate(*WIDE))
+ANSWER = CheckResult("m", "safety 1", "safety", "late", "en", "holds", "holds", calls=1)
+FLAKY = FlakyCase("late", 4, 8, *WIDE[1:], None)
+MODE = FailureMode(2, "late", (), "agent", 3, 4, 1, Estimate(*WIDE), Estimate())
+REACH = "can be anywhere from 5 to 70 %"
+SHOWS = "this shows that"
+CAUGHT = "the share of late that is caught"
+OTHER_TABLES = {
+    "pass^k": (
+        lambda: pass_k_table([PassK(3, 8, IntervalEstimate(*WIDE), IntervalEstimate(0.5, 0.4, 0.5))]),
+        f"With 8 cases, pass^3 {REACH}: {NOTHING}.",
+    ),
+    "corrected": (
+        lambda: corrected_table([LABELLED]),
+        f"With 8 labels, the corrected pass rate of polite {REACH}: {NOTHING}.",
+    ),
+    "agreement": (
+        lambda: agreement_table("polite", AGREEMENT),
+        f"With 3 labels, the sensitivity {REACH}: {NOTHING}.",
+    ),
+    "questions": (
+        lambda: report_card_tables(
+            ReportCard(rates=(RuleRates("m", "safety", "late", SHARE, None),), results=(ANSWER,), question_count=1)
+        ),
+        f"With 8 answers, the sensitivity of safety late {REACH}: {NOTHING}.",
+    ),
+    "recorded": (
+        lambda: report_card_tables(ReportCard((RecordedJudge("m", "", JudgeState.GOOD, 8, accuracy=Estimate(*WIDE)),))),
+        f"With 8 items, the accuracy {REACH}: {NOTHING}.",
+    ),
+    "flaky": (
+        lambda: flaky_report(Flakiness("s", 0.95, "these-cases", (), 0, 0, 0, 1, None, None, (FLAKY,))),
+        f"With 8 attempts, the pass rate of late {REACH}: {SHOWS} its verdict can change, not how often.",
+    ),
+    "failures": (
+        lambda: failures_report(Failures("s", "run", 9, 9, 8, 8, (MODE,))),
+        f"With 8 failed attempts, the share of mode 2 {REACH}: {SHOWS} such failures occur, not how often.",
+    ),
+    "history": (
+        lambda: history_report(RunHistory({}, "cases", True, 1000, (RUN_ROW,))),
+        f"With 8 cases, the rate of run late {REACH}: {NOTHING}.",
+    ),
+    "caught": (
+        lambda: describe_rates([OperatorRate("late", "harmful", CatchRate("late", 4, 8, 0, *WIDE))]),
+        f"With 8 mutants, {CAUGHT} {REACH}: {SHOWS} such a change can be caught, not how often.",
+    ),
+    "missed": (
+        lambda: describe_rates([OperatorRate("late", "harmful", CatchRate("late", 0, 1, 0, 0.0))]),
+        f"With 1 mutant, {CAUGHT} has no interval: {SHOWS} such a change can be missed, not how often.",
+    ),
+    "attacks": (
+        lambda: "\n".join(attack_markdown(AttackReport("run", "base", 8, *[RATE] * 6, 0, ()))),
+        f'With 8 attempts, the rate "utility unattacked" {REACH}: {NOTHING}.',
+    ),
+}
+"""Each other table with an interval from 5 to 70 %, and its sentence."""
+
+
+@pytest.mark.parametrize("table", OTHER_TABLES)
+def test_each_table_of_rates_has_its_sentence(table: str) -> None:
+    """It is about the widest interval of this table."""
+    render, expected = OTHER_TABLES[table]
+    assert expected in " ".join(plain_text(render()).split())
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("table", OTHER_TABLES)
+def test_each_sentence_is_in_the_language_of_the_terminal(table: str, language: str) -> None:
+    """Apart from names, no word of it is English."""
+    _, expected = OTHER_TABLES[table]
+    with speaking(language):
+        own = translate(expected)
+    names = re.compile(r"polite|safety|late|pass\^\d|utility unattacked")
+    assert re.findall(r"[A-Za-z]+", names.sub("", own)) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("traces", [0, 1, 29, 30])
+def test_few_trace_values_say_nothing_about_other_traces(traces: int, language: str) -> None:
+    """From 30 traces on, and without any, nothing is said."""
+    report = ValueReport(None)
+    report.add_finished([0.5] * traces, [])
+    with speaking(language):
+        own = translate(report.limits())
+    assert bool(own) is (0 < traces < 30)
+    assert (f"{traces} trace" in own) is (0 < traces < 30 and language == "en")
+    assert language == "en" or re.findall(r"[A-Za-z]+", own) == []
 
 
 @pytest.fixture
