@@ -43,7 +43,7 @@ def ask(name: str, script: Script, prompt: Prompt = PROMPT) -> tuple[Reply, list
 
 
 def content(request: Request) -> list[dict[str, Any]]:
-    """The parts of the user's message in a request. Google's SDK spells a name in two ways, and writes base64 for URLs."""
+    """The parts of the user's message in a request. Differences between versions of Google's SDK are taken out."""
     body: Any = request.body
     parts: list[dict[str, Any]] = (
         body["contents"][-1]["parts"] if "contents" in body else body["messages"][-1]["content"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from fairtrial.config.criterion_options import threshold_option
 from fairtrial.config.option import Option
@@ -13,6 +13,8 @@ from fairtrial.records.record import Json, Record
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Range
+
+PartState = Literal["ok", "absent", "broken"]
 
 
 class CheckedFile(Record, frozen=True):
@@ -136,6 +138,15 @@ class CommandResult(Record, frozen=True, tag_field="kind", tag="done"):
     ids: tuple[str, ...] = ()
     counts: dict[str, int] = {}
     notes: tuple[str, ...] = ()
+
+
+class ExaminedPart(Record, frozen=True):
+    """A part of an installation. A part that is `absent` may not be needed, and a part that is `broken` is useless."""
+
+    area: str
+    name: str
+    state: PartState
+    detail: str = ""
 
 
 def list_runs(runs: Iterable[RunInfo]) -> ListedRuns:
