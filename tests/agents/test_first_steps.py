@@ -1,4 +1,4 @@
-"""The first steps of a user of ADK and of a user of LangGraph, with their frameworks and as the install page has them."""
+"""The first steps of users of ADK and of LangGraph, with their frameworks and as the install page has them."""
 
 from __future__ import annotations
 
