@@ -172,16 +172,23 @@ test-other-agents-%:
 	PYTHONPATH=$(CURDIR)/.venv-others/$* $(OTHER_ENVIRONMENT)/bin/python -m pytest $(NO_HANGS) -m agents \
 	  tests/agents/test_$(subst -,_,$(OTHER_NAME))_agent.py $(OF_OTHERS)
 
+# Before 2.32, Pydantic AI takes no client of httpx2. The extras anthropic and agents-pydantic-ai need 2.60.
+FLOORS_OF_JUDGES := google-genai==2.18.0 pydantic-ai-slim==2.32.0 pydantic-graph==2.32.0
 # The oldest versions that pyproject.toml allows. Before 8.3, click takes no EVALSET from a project file.
 FLOORS := alembic==1.9.0 click==8.3.0 python-dotenv==1.0.0 rich==13.0.0 sqlalchemy==2.0.0
 
-test-floors: $(VENV)/.ready ## Run tests of the store and of the terminal with the oldest versions that are allowed
+test-floors: $(VENV)/.ready ## Run tests of the store, of the terminal and of judges with the oldest versions that are allowed
 	@echo '$(FLOORS)' | cmp -s - .venv-floors/packages || { rm -rf .venv-floors; \
 	  $(VENV)/bin/python $(PIP_INSTALL) --no-deps --target .venv-floors $(FLOORS) && \
 	  echo '$(FLOORS)' > .venv-floors/packages; }
 	PYTHONPATH=$(CURDIR)/.venv-floors $(VENV)/bin/python -m pytest $(NO_HANGS) tests/store \
 	  tests/reports/test_terminal.py tests/cli/test_cli_run.py tests/cli/test_cli_report.py tests/cli/test_cli_runs_show.py \
 	  tests/cli/test_cli_project_file.py tests/cli/test_cli_mistakes.py
+	@echo '$(FLOORS_OF_JUDGES)' | cmp -s - .venv-floors-judges/packages || { rm -rf .venv-floors-judges; \
+	  $(VENV)/bin/python $(PIP_INSTALL) --no-deps --target .venv-floors-judges $(FLOORS_OF_JUDGES) && \
+	  echo '$(FLOORS_OF_JUDGES)' > .venv-floors-judges/packages; }
+	PYTHONPATH=$(CURDIR)/.venv-floors-judges $(VENV)/bin/python -m pytest $(NO_HANGS) tests/llm tests/judge \
+	  -k "gemini or openai or bedrock or test_judge or test_voting"
 
 test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13 and with libraries of statistics
 	$(PEER)/bin/pytest $(NO_HANGS) -m peer tests/differential
@@ -282,4 +289,4 @@ bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.1
 check: lint types imports test test-long ## Everything that a change must pass
 
 clean: ## Remove the environments
-	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) $(SERVICES) $(HARNESSES) $(SITE) .venv-agents .venv-makers .venv-others .venv-installs
+	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) $(SERVICES) $(HARNESSES) $(SITE) .venv-agents .venv-makers .venv-others .venv-installs .venv-floors .venv-floors-judges

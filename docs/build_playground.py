@@ -45,8 +45,8 @@ def build_playground(target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         wheels = [*_own_wheel(Path(folder)), *_other_wheels(Path(folder) / "others")]
         _pack(wheels, Path(folder) / "sources.zip")
-        compiler = ["node", SOURCES / "compile_modules.mjs", PYODIDE, Path(folder) / "sources.zip"]
-        subprocess.run([*compiler, target / "packages.zip"], check=True)
+        compiler: list[str | Path] = ["node", SOURCES / "compile_modules.mjs", PYODIDE]
+        subprocess.run([*compiler, Path(folder) / "sources.zip", target / "packages.zip"], check=True)
         example = [sys.executable, "-m", "fairtrial", "init", folder, "--example", "openai"]
         subprocess.run(example, check=True, stdout=subprocess.DEVNULL)
         for source, name in _EXAMPLE.items():

@@ -25,6 +25,49 @@ WITHOUT = {
     "demo": "a run for people; `run --json` writes the same",
 }
 """Commands without --json, and why."""
+ELSEWHERE = {
+    "receive": "a server; it writes a CommandResult when it ends",
+    "pull": "asks a platform; it writes a CommandResult",
+    "push": "asks a platform; it writes a CommandResult",
+    "watch": "asks a source of traffic again and again; tests/cli/test_cli_watch.py",
+    "bisect": "walks through commits of git; tests/cli/test_cli_bisect.py",
+    "judge align": "calls a model; tests/cli/test_cli_judge_labels.py",
+    "judge calibrate": "needs votes of a model and labels of people; tests/cli/test_cli_judge_labels.py",
+    "judge check": "calls a model; tests/cli/test_cli_judge_check.py",
+    "judge choose": "needs recorded calls of models; tests/cli/test_cli_judge_choice.py",
+    "judge sample": "needs votes of a model; it writes a CommandResult",
+    "attack": "runs for every kind of attack; tests/cli/test_cli_attack.py",
+}
+"""Commands whose JSON other tests read, and why this walk leaves them out."""
+WALK = {
+    "init": ("new --json -", "CommandResult"),
+    "run": ("cases.csv --agent greeter:reply --store none --json -", "ReportView"),
+    "score": ("traces.jsonl --against cases.csv --store none --json -", "ReportView"),
+    "check": ("cases.csv --json -", "CheckedFiles"),
+    "show": ("{new} --json -", "ReportView"),
+    "gate": ("{new} --at-least 0.5 --json -", "GateDecision"),
+    "convert": ("cases.csv -o cases.evalset.json --json -", "CommandResult"),
+    "expect": ("traces.jsonl -o cases.evalset.json --json -", "WrittenEvalSet"),
+    "record": ("cases.csv --agent greeter:reply -o again.jsonl --json -", "CommandResult"),
+    "value": ("{examples}/traces.jsonl --json", "ValueRow"),
+    "select": ("{examples}/traces.jsonl --budget 1 --json", "TraceSelection"),
+    "redact": ("cases.csv -o clean.csv --json -", "CommandResult"),
+    "labels": ("{new} --json -", "ListedLabels"),
+    "compare": ("{old} {new} --json -", "Comparison"),
+    "plan": ("{new} --detect 0.3 --json -", "SizePlan"),
+    "history": ("--json -", "RunHistory"),
+    "flaky": ("{new} --json -", "Flakiness"),
+    "failures": ("{new} --json -", "Failures"),
+    "mutate": ("cases.csv --json -", "MutationReport"),
+    "doctor": ("--json", "ExaminedPart"),
+    "criteria": ("--json -", "ListedCriteria"),
+    "runs import": ("run.jsonl --store sqlite:///other.db --json -", "CommandResult"),
+    "runs rm": ("{old} --json -", "CommandResult"),
+}
+"""The arguments of each other command, and the shape of its document, or of each row."""
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ROWS = {"value", "doctor"}
+"""Commands that write a list or lines."""
 AGENT = "def reply(message):\n    return 'Hello'\n"
 
 
@@ -65,6 +108,35 @@ def test_each_command_has_the_option_or_a_reason() -> None:
         if not any("--json" in parameter.opts for parameter in command.params)
     }
     assert lacking == set(WITHOUT)
+
+
+def test_the_walk_leaves_no_command_out() -> None:
+    """A command is walked, read elsewhere, or has no JSON."""
+    names = [*WALK, *ELSEWHERE, *WITHOUT]
+    assert sorted(names) == sorted({name for name, _ in commands(program)})
+    named = {path for why in ELSEWHERE.values() for path in why.split() if path.startswith("tests/")}
+    assert [path for path in named if "json" not in (Path(__file__).parents[2] / path).read_text("utf-8")] == []
+
+
+@pytest.mark.parametrize("name", WALK)
+def test_the_json_of_a_command_fits_the_schema(name: str) -> None:
+    """Each command writes its document, and nothing else, to standard output."""
+    store = "sqlite:///.fairtrial/fairtrial.db"
+    Path(".fairtrial").mkdir()
+    turn = Invocation(Message("Hi"), (), Message("Hello"))
+    recordings = [Recording(name, Trace((turn,))) for name in ("hi", "hey")]
+    cases = EvalSet("s", tuple(EvalCase(name, (turn,)) for name in ("hi", "hey")))
+    ids = {key: score(recordings, cases, store=store).info.id for key in ("old", "new")}
+    assert fairtrial("runs", "export", ids["old"], "run.jsonl").code == 0
+    fairtrial("record", "cases.csv", "--agent", "greeter:reply", "-o", "traces.jsonl")
+    arguments, shape = WALK[name]
+    done = fairtrial(*name.split(), *arguments.format(examples=EXAMPLES, **ids).split())
+    assert done.code in (0, 1, 3), done.err
+    rows = [json.loads(line) for line in done.out.splitlines()] if name == "value" else json.loads(done.out)
+    documents = rows if name in ROWS else [rows]
+    assert documents
+    for document in documents:
+        check_shape(document, shape)
 
 
 def test_record_counts_conversations() -> None:

@@ -43,11 +43,14 @@ def ask(name: str, script: Script, prompt: Prompt = PROMPT) -> tuple[Reply, list
 
 
 def content(request: Request) -> list[dict[str, Any]]:
-    """The parts of the user's message in a request."""
+    """The parts of the user's message in a request. Differences between versions of Google's SDK are taken out."""
     body: Any = request.body
     parts: list[dict[str, Any]] = (
         body["contents"][-1]["parts"] if "contents" in body else body["messages"][-1]["content"]
     )
+    for own in (part["inlineData"] for part in parts if "inlineData" in part):
+        own["mimeType"] = own.pop("mime_type", None) or own["mimeType"]
+        own["data"] = own["data"].replace("-", "+").replace("_", "/")
     return parts
 
 
@@ -61,7 +64,7 @@ def answer(_: Request) -> str:
     [
         (CHAT, {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}),
         (CLAUDE, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}),
-        (GEMINI, {"inlineData": {"mime_type": "image/png", "data": PNG}}),
+        (GEMINI, {"inlineData": {"mimeType": "image/png", "data": PNG}}),
     ],
 )
 def test_a_picture_stands_behind_the_text(name: str, picture: dict[str, Json]) -> None:
@@ -69,9 +72,6 @@ def test_a_picture_stands_behind_the_text(name: str, picture: dict[str, Json]) -
     _, requests, notes = ask(name, answer)
     text, own = content(requests[0])
     assert text["text"] == "What does picture 1 show?"
-    data = own.get("inlineData", {}).get("data")
-    if data is not None:  # Google's SDK writes base64 for URLs
-        own["inlineData"]["data"] = data.replace("-", "+").replace("_", "/")
     assert own == picture
     assert notes == []
 
@@ -84,15 +84,13 @@ SPOKEN = replace(PROMPT, pictures=(Part("audio/wav", data=WAV, name="reply.wav")
     ("name", "sound"),
     [
         (CHAT, {"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}}),
-        (GEMINI, {"inlineData": {"mime_type": "audio/wav", "data": WAV}}),
+        (GEMINI, {"inlineData": {"mimeType": "audio/wav", "data": WAV}}),
     ],
 )
 def test_a_sound_stands_behind_the_text(name: str, sound: dict[str, Json]) -> None:
     """The forms are those of OpenAI's and Google's documentation."""
     _, requests, notes = ask(name, answer, SPOKEN)
     _, own = content(requests[0])
-    if "inlineData" in own:
-        own["inlineData"]["data"] = own["inlineData"]["data"].replace("-", "+").replace("_", "/")
     assert own == sound
     assert notes == []
 

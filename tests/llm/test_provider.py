@@ -23,7 +23,7 @@ from fairtrial.llm.model_pool import ModelPool, check_model
 from fairtrial.llm.provider import Provider
 from fairtrial.llm.provider_refusals import retry_after
 from fairtrial.llm.token_counts import price_known
-from fairtrial.llm.unsent_settings import unsent_settings
+from fairtrial.llm.unsent_settings import UNSUPPORTED_BY_ANTHROPIC, UNSUPPORTED_BY_BEDROCK, unsent_settings
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 from loopback import Drop, Half, Loopback, Request, Say, Script, Status
@@ -384,6 +384,16 @@ def test_each_draw_has_a_seed_of_its_own() -> None:
         seeds = [request.body["seed"] for request in server.requests]
     assert seeds[:2] == [41, 42]
     assert len(set(seeds)) == 4
+
+
+def test_the_settings_that_are_left_out_are_those_of_the_library() -> None:
+    """Its older versions have no such lists, so that fairtrial has its own."""
+    claude = pytest.importorskip("pydantic_ai.models.anthropic").AnthropicModel
+    if not hasattr(claude, "unsupported_settings"):
+        pytest.skip("needs a later Pydantic AI")
+    bedrock = pytest.importorskip("pydantic_ai.models.bedrock").BedrockConverseModel
+    assert claude.unsupported_settings == UNSUPPORTED_BY_ANTHROPIC
+    assert bedrock.unsupported_settings == UNSUPPORTED_BY_BEDROCK
 
 
 @pytest.mark.parametrize(

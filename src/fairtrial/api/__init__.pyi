@@ -50,7 +50,6 @@ from fairtrial.api.decisions.watching import WatchOptions as WatchOptions
 from fairtrial.api.decisions.watching import find_new_alarms as find_new_alarms
 from fairtrial.api.decisions.watching import post_alarms as post_alarms
 from fairtrial.api.decisions.watching import watch as watch
-from fairtrial.api.doctor import Finding as Finding
 from fairtrial.api.doctor import examine_installation as examine_installation
 from fairtrial.api.doctor import examine_target as examine_target
 from fairtrial.api.eval_files import load_eval_set as load_eval_set

@@ -8,39 +8,28 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, entry_points, metadata, version
 from pathlib import Path
-from typing import Literal
 
 from fairtrial.agents import COMMAND_LINE_AGENTS, PLUGINS, find_agent
 from fairtrial.api.conversations import check_target
 from fairtrial.errors import FairtrialError, list_packages
 from fairtrial.llm.known_providers import PROVIDERS
-from fairtrial.records.record import Record
+from fairtrial.reports.decisions.listing_documents import ExaminedPart, PartState
 from fairtrial.system.event_loop import blocking
 from fairtrial.system.importing import is_older, read_floor
 from fairtrial.text.display import shorten
 from fairtrial.version import __version__
 
-State = Literal["ok", "absent", "broken"]
 _PROGRAMS = (*COMMAND_LINE_AGENTS, "bwrap", "docker", "git")
 _GROUPED = ("all", "adk", "azure", "groq", "mistral", "ollama", "openrouter")
 """Extras that only join others."""
 _LONGEST = 120
 
 
-class Finding(Record, frozen=True):
-    """A part of an installation. A part that is `absent` may not be needed, and a part that is `broken` is useless."""
-
-    area: str
-    name: str
-    state: State
-    detail: str = ""
-
-
-def examine_installation(store: str) -> list[Finding]:
+def examine_installation(store: str) -> list[ExaminedPart]:
     """Return the state of each part of this installation. No key is shown, and nothing is written."""
     return [
-        Finding("fairtrial", "fairtrial", "ok", __version__),
-        Finding("fairtrial", "Python", "ok", f"{sys.version.partition(' ')[0]}, {sys.executable}"),
+        ExaminedPart("fairtrial", "fairtrial", "ok", __version__),
+        ExaminedPart("fairtrial", "Python", "ok", f"{sys.version.partition(' ')[0]}, {sys.executable}"),
         *_examine_extras(),
         *_examine_keys(),
         _examine_store(store),
@@ -50,7 +39,7 @@ def examine_installation(store: str) -> list[Finding]:
     ]
 
 
-def examine_target(target: str) -> list[Finding]:
+def examine_target(target: str) -> list[ExaminedPart]:
     """Return the findings about an MCP server, the card of an A2A agent, or whether another target can be used.
 
     An MCP server gets calls that must fail, and no others. Raises UsageError if a server does not answer.
@@ -69,11 +58,13 @@ def examine_target(target: str) -> list[Finding]:
     else:
         agent = find_agent(target)
         blocking(check_target(agent))
-        return [Finding("agent", target, "ok", type(agent).__name__)]
-    return [Finding(kind, own.subject, "broken" if own.problem else "ok", own.problem or own.detail) for own in results]
+        return [ExaminedPart("agent", target, "ok", type(agent).__name__)]
+    return [
+        ExaminedPart(kind, own.subject, "broken" if own.problem else "ok", own.problem or own.detail) for own in results
+    ]
 
 
-def _examine_extras() -> Iterator[Finding]:
+def _examine_extras() -> Iterator[ExaminedPart]:
     try:
         extras = metadata("fairtrial").get_all("Provides-Extra") or []
     except PackageNotFoundError:
@@ -84,11 +75,11 @@ def _examine_extras() -> Iterator[Finding]:
             continue
         findings = [_examine_package(package) for package in packages]
         states = {state for state, _ in findings}
-        state: State = "broken" if "broken" in states else "absent" if "absent" in states else "ok"
-        yield Finding("extra", extra, state, ", ".join(detail for _, detail in findings))
+        state: PartState = "broken" if "broken" in states else "absent" if "absent" in states else "ok"
+        yield ExaminedPart("extra", extra, state, ", ".join(detail for _, detail in findings))
 
 
-def _examine_package(requirement: str) -> tuple[State, str]:
+def _examine_package(requirement: str) -> tuple[PartState, str]:
     """Return the state of an installed package against its floor, with both versions."""
     name, floor = read_floor(requirement)
     try:
@@ -100,11 +91,11 @@ def _examine_package(requirement: str) -> tuple[State, str]:
     return "ok", f"{name} {installed}"
 
 
-def _examine_keys() -> Iterator[Finding]:
+def _examine_keys() -> Iterator[ExaminedPart]:
     for name, provider in PROVIDERS.items():
         keys = [key for key in provider.keys if os.environ.get(key)]
         urls = [variable for variable in provider.url_variables if os.environ.get(variable)]
-        state: State = "ok"
+        state: PartState = "ok"
         if provider.has_sign_in and not provider.keys:
             detail = "signs in itself"
         elif not provider.needs_key:
@@ -114,25 +105,25 @@ def _examine_keys() -> Iterator[Finding]:
         else:
             detail, state = f"set {' or '.join(provider.keys)}", "absent"
         address = f"; the address is {urls[0]}" if urls else ""
-        yield Finding("key", name, state, f"{detail}{address}")
+        yield ExaminedPart("key", name, state, f"{detail}{address}")
 
 
-def _examine_store(url: str) -> Finding:
+def _examine_store(url: str) -> ExaminedPart:
     from fairtrial.api.stores import open_store
     from fairtrial.store import show_url
 
     shown = show_url(url)
     path = url.partition("sqlite:///")[2]
     if path and not Path(path).exists():
-        return Finding("store", shown, "absent", "the first run makes it")
+        return ExaminedPart("store", shown, "absent", "the first run makes it")
     try:
         open_store(url, create=False).close()
     except FairtrialError as error:
-        return Finding("store", shown, "broken", shorten(str(error), _LONGEST))
-    return Finding("store", shown, "ok")
+        return ExaminedPart("store", shown, "broken", shorten(str(error), _LONGEST))
+    return ExaminedPart("store", shown, "ok")
 
 
-def _examine_fonts() -> Iterator[Finding]:
+def _examine_fonts() -> Iterator[ExaminedPart]:
     """Yield whether plots can show Chinese, Japanese and Korean names."""
     try:
         from matplotlib import font_manager
@@ -141,20 +132,22 @@ def _examine_fonts() -> Iterator[Finding]:
     names = {font.name for font in font_manager.fontManager.ttflist}
     fonts = sorted(name for name in names if "CJK" in name or "Noto Sans JP" in name or "WenQuanYi" in name)
     detail = fonts[0] if fonts else "plots show boxes for Chinese, Japanese and Korean; install Noto Sans CJK"
-    yield Finding("font", "CJK", "ok" if fonts else "absent", detail)
+    yield ExaminedPart("font", "CJK", "ok" if fonts else "absent", detail)
 
 
-def _examine_programs() -> Iterator[Finding]:
+def _examine_programs() -> Iterator[ExaminedPart]:
     for name in _PROGRAMS:
         path = shutil.which(name)
-        yield Finding("program", name, "ok" if path else "absent", path or "is not on PATH")
+        yield ExaminedPart("program", name, "ok" if path else "absent", path or "is not on PATH")
 
 
-def _examine_plugins() -> Iterator[Finding]:
+def _examine_plugins() -> Iterator[ExaminedPart]:
     for entry_point in sorted(entry_points(group=PLUGINS), key=lambda plugin: plugin.name):
         try:
             entry_point.load()
         except Exception as error:  # noqa: BLE001  (the module of a stranger may raise anything)
-            yield Finding("plugin", entry_point.name, "broken", shorten(f"{type(error).__name__}: {error}", _LONGEST))
+            yield ExaminedPart(
+                "plugin", entry_point.name, "broken", shorten(f"{type(error).__name__}: {error}", _LONGEST)
+            )
         else:
-            yield Finding("plugin", entry_point.name, "ok", entry_point.value)
+            yield ExaminedPart("plugin", entry_point.name, "ok", entry_point.value)

@@ -14,7 +14,7 @@ _SAMPLING = frozenset(("temperature", "top_p", "presence_penalty", "frequency_pe
 _ANTHROPIC_SAMPLING = frozenset(("temperature", "top_p", "top_k"))
 UNSUPPORTED_BY_ANTHROPIC = frozenset(("frequency_penalty", "logit_bias", "presence_penalty", "seed"))
 UNSUPPORTED_BY_BEDROCK = UNSUPPORTED_BY_ANTHROPIC | {"extra_body", "max_retries", "parallel_tool_calls", "timeout"}
-"""What Pydantic AI leaves out. Since 2.56 it has these lists, too, and a test compares them."""
+"""What Pydantic AI leaves out. Its later versions have these lists, too, and a test compares them."""
 
 
 def unsent_settings(at: Address, settings: Mapping[str, Json]) -> tuple[str, ...]:

@@ -7,6 +7,9 @@ from typing import Any, get_args
 
 import msgspec
 
+from fairtrial.records.trace_selection import TraceSelection
+from fairtrial.records.value_row import ValueRow
+from fairtrial.reports.decisions.listing_documents import ExaminedPart
 from fairtrial.reports.decisions.trust_report import Document
 from fairtrial.reports.views.attempt_shapes import AttemptView, ReportView
 from fairtrial.reports.views.board_shapes import BoardRequest, BoardView, NoteRequest
@@ -44,7 +47,17 @@ VIEWS = (
 """Everything that pages read and send."""
 
 
-def schema(roots: tuple[Any, ...] = (ReportView, *get_args(Document), list[Document], *VIEWS)) -> dict[str, Any]:
+def schema(
+    roots: tuple[Any, ...] = (
+        ReportView,
+        *get_args(Document),
+        list[Document],
+        list[ExaminedPart],
+        TraceSelection,
+        ValueRow,
+        *VIEWS,
+    ),
+) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of documents, or of everything that reports write."""
     described = msgspec.json.schema_components(roots, ref_template="#/$defs/{name}")
     # msgspec describes an empty tuple as a tuple, and not as a list of JSON.

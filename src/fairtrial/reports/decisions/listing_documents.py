@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fairtrial.config.criterion_options import threshold_option
 from fairtrial.records.decoding import convert
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from fairtrial.config.option import Option
     from fairtrial.metrics.catalog_entry import CatalogEntry
     from fairtrial.records.run import RunInfo
+
+PartState = Literal["ok", "absent", "broken"]
 
 
 class CheckedFile(Record, frozen=True):
@@ -138,6 +140,15 @@ class CommandResult(Record, frozen=True, tag_field="kind", tag="done"):
     ids: tuple[str, ...] = ()
     counts: dict[str, int] = {}
     notes: tuple[str, ...] = ()
+
+
+class ExaminedPart(Record, frozen=True):
+    """A part of an installation. A part that is `absent` may not be needed, and a part that is `broken` is useless."""
+
+    area: str
+    name: str
+    state: PartState
+    detail: str = ""
 
 
 def list_runs(runs: Iterable[RunInfo]) -> ListedRuns:
