@@ -29,8 +29,8 @@ from fairtrial.records.run_history import HistoryRow, RunHistory
 from fairtrial.records.score import Range, Score
 from fairtrial.records.summary import Estimate, Summary
 from fairtrial.reports.attack_rows import attack_markdown
+from fairtrial.reports.decisions.comparison_table import pass_k_table
 from fairtrial.reports.decisions.history_report import history_report
-from fairtrial.reports.decisions.pass_k_table import pass_k_table
 from fairtrial.reports.decisions.planning_report import flaky_report
 from fairtrial.reports.failures.failure_table import failures_report
 from fairtrial.reports.judges.calibration_report import agreement_table
@@ -39,7 +39,8 @@ from fairtrial.reports.judges.judge_states import corrected_table
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.mutation.mutation_table import describe_rates
 from fairtrial.reports.rows import INTERVAL
-from fairtrial.reports.small_tables import TableNumber, describe_table, run_numbers, valid_numbers
+from fairtrial.reports.shown_criteria import run_numbers, valid_numbers
+from fairtrial.reports.small_tables import TableNumber, describe_table
 from fairtrial.reports.summary_table import tables
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.translated import translate

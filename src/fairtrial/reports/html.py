@@ -23,7 +23,8 @@ from fairtrial.reports.html_index import Cleaner, IndexedRows, Packer, data_elem
 from fairtrial.reports.html_summary import summary_html
 from fairtrial.reports.page_shell import asset, page_policy
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
-from fairtrial.reports.small_tables import describe_table, run_numbers
+from fairtrial.reports.shown_criteria import run_numbers
+from fairtrial.reports.small_tables import describe_table
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.view import RunReader, comparison_view
 from fairtrial.text.display import visible

@@ -26,9 +26,9 @@ from fairtrial.reports.failures.mode_lines import mode_lines
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
 from fairtrial.reports.numbers import format_estimate, interval, with_unit
 from fairtrial.reports.short_texts import with_short_texts
-from fairtrial.reports.shown_criteria import informative
+from fairtrial.reports.shown_criteria import informative, run_numbers
 from fairtrial.reports.skill_uses import skill_markdown
-from fairtrial.reports.small_tables import describe_table, run_numbers
+from fairtrial.reports.small_tables import describe_table
 from fairtrial.reports.summary_table import MARKS
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text

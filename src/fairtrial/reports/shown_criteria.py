@@ -1,13 +1,20 @@
-"""The criteria of a run that a report shows: it leaves out those that nobody asked for and that found no data."""
+"""The criteria of a run that a report shows, and the numbers of them for the sentence below their table.
+
+A report leaves out the criteria that nobody asked for and that found no data.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from fairtrial.metrics.entries import CATALOG
+from fairtrial.reports.small_tables import Quote, TableNumber
+from fairtrial.text.display import count
 
 if TYPE_CHECKING:
-    from fairtrial.records.summary import CriterionSummary, Summary
+    from collections.abc import Sequence
+
+    from fairtrial.records.summary import CriterionSummary, Estimate, Summary
 
 _ALWAYS_COMPUTED = frozenset(entry.name for entry in CATALOG.values() if entry.always_computed)
 
@@ -27,3 +34,72 @@ def has_data(criterion: CriterionSummary) -> bool:
 def informative(summary: Summary) -> list[CriterionSummary]:
     """Return the criteria that a report shows."""
     return list(filter(has_data, summary.criteria))
+
+
+def run_numbers(summary: Summary, quote: Quote = str) -> list[TableNumber]:
+    """Return the pass rates of a run, or the means with bounds if no criterion has a pass rate.
+
+    A pass proves that the agent can pass, unless a model has judged it, or an attempt of the run is invalid.
+    """
+    rows = informative(summary)
+    rates = [own for own in rows if own.pass_rate.value is not None]
+    if rates:
+        return [
+            TableNumber(
+                _name_rate(own, "the pass rate", rates, quote),
+                _count_sample(own, summary),
+                own.pass_rate,
+                "" if own.calls is not None or summary.invalid else _find_fact(own.pass_rate),
+                is_single=1 in (_count_scored(own), sum(summary.case_verdicts.values())),
+            )
+            for own in rates
+        ]
+    means = [own for own in rows if own.mean.value is not None and None not in (own.range.low, own.range.high)]
+    return [
+        TableNumber(
+            _name_rate(own, "the mean", means, quote),
+            _count_sample(own, summary),
+            own.mean,
+            is_rate=False,
+            width=(own.range.high or 0.0) - (own.range.low or 0.0),
+        )
+        for own in means
+    ]
+
+
+def valid_numbers(summary: Summary, quote: Quote = str) -> list[TableNumber]:
+    """Return the pass rates over the valid attempts of a run."""
+    rates = [own for own in informative(summary) if own.valid is not None and own.valid.pass_rate.value is not None]
+    return [
+        TableNumber(
+            _name_rate(own, "the pass rate", rates, quote),
+            count(own.valid.n, "valid attempt"),
+            own.valid.pass_rate,
+            "" if own.calls is not None else _find_fact(own.valid.pass_rate),
+        )
+        for own in rates
+        if own.valid is not None
+    ]
+
+
+def _name_rate(criterion: CriterionSummary, noun: str, rows: Sequence[CriterionSummary], quote: Quote) -> str:
+    return noun if len(rows) == 1 else f"{noun} of {quote(criterion.criterion)}"
+
+
+def _count_sample(criterion: CriterionSummary, summary: Summary) -> str:
+    """Return how many cases or attempts the numbers of a criterion come from."""
+    attempts, cases = sum(summary.cases.values()), sum(summary.case_verdicts.values())
+    scored = _count_scored(criterion)
+    if criterion.unscored:
+        return f"{count(scored, 'attempt')} and {criterion.unscored:,} unscored"
+    if scored < attempts or not cases:
+        return count(scored, "attempt")
+    return count(cases, "case") if attempts == cases else f"{count(attempts, 'attempt')} at {count(cases, 'case')}"
+
+
+def _count_scored(criterion: CriterionSummary) -> int:
+    return criterion.passed + criterion.failed + criterion.informational + criterion.errors
+
+
+def _find_fact(pass_rate: Estimate) -> str:
+    return "the agent can pass" if pass_rate.value else "the agent can fail"

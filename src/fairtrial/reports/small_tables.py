@@ -6,7 +6,7 @@ A table is small if one of its 95 % intervals is wider than 20 points. For examp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import RenderableType
@@ -14,11 +14,10 @@ from rich.constrain import Constrain
 from rich.text import Text
 
 from fairtrial.reports.numbers import interval
-from fairtrial.reports.shown_criteria import informative
-from fairtrial.text.display import count, visible_line
+from fairtrial.text.display import visible_line
 
 if TYPE_CHECKING:
-    from fairtrial.records.summary import CriterionSummary, Estimate, Summary
+    from fairtrial.records.summary import Estimate
 
 WIDE = 0.2
 """A table is small if an interval in it is wider than this share of the possible values."""
@@ -81,72 +80,3 @@ def write_paragraph(sentence: str) -> list[RenderableType]:
 def table_sentence(numbers: Iterable[TableNumber]) -> list[RenderableType]:
     """Return the sentence about a table as a paragraph, or nothing unless the table is small."""
     return write_paragraph(describe_table(numbers))
-
-
-def run_numbers(summary: Summary, quote: Quote = str) -> list[TableNumber]:
-    """Return the pass rates of a run, or the means with bounds if no criterion has a pass rate.
-
-    A pass proves that the agent can pass, unless a model has judged it, or an attempt of the run is invalid.
-    """
-    rows = informative(summary)
-    rates = [own for own in rows if own.pass_rate.value is not None]
-    if rates:
-        return [
-            TableNumber(
-                _name_rate(own, "the pass rate", rates, quote),
-                _count_sample(own, summary),
-                own.pass_rate,
-                "" if own.calls is not None or summary.invalid else _find_fact(own.pass_rate),
-                is_single=1 in (_count_scored(own), sum(summary.case_verdicts.values())),
-            )
-            for own in rates
-        ]
-    means = [own for own in rows if own.mean.value is not None and None not in (own.range.low, own.range.high)]
-    return [
-        TableNumber(
-            _name_rate(own, "the mean", means, quote),
-            _count_sample(own, summary),
-            own.mean,
-            is_rate=False,
-            width=(own.range.high or 0.0) - (own.range.low or 0.0),
-        )
-        for own in means
-    ]
-
-
-def valid_numbers(summary: Summary, quote: Quote = str) -> list[TableNumber]:
-    """Return the pass rates over the valid attempts of a run."""
-    rates = [own for own in informative(summary) if own.valid is not None and own.valid.pass_rate.value is not None]
-    return [
-        TableNumber(
-            _name_rate(own, "the pass rate", rates, quote),
-            count(own.valid.n, "valid attempt"),
-            own.valid.pass_rate,
-            "" if own.calls is not None else _find_fact(own.valid.pass_rate),
-        )
-        for own in rates
-        if own.valid is not None
-    ]
-
-
-def _name_rate(criterion: CriterionSummary, noun: str, rows: Sequence[CriterionSummary], quote: Quote) -> str:
-    return noun if len(rows) == 1 else f"{noun} of {quote(criterion.criterion)}"
-
-
-def _count_sample(criterion: CriterionSummary, summary: Summary) -> str:
-    """Return how many cases or attempts the numbers of a criterion come from."""
-    attempts, cases = sum(summary.cases.values()), sum(summary.case_verdicts.values())
-    scored = _count_scored(criterion)
-    if criterion.unscored:
-        return f"{count(scored, 'attempt')} and {criterion.unscored:,} unscored"
-    if scored < attempts or not cases:
-        return count(scored, "attempt")
-    return count(cases, "case") if attempts == cases else f"{count(attempts, 'attempt')} at {count(cases, 'case')}"
-
-
-def _count_scored(criterion: CriterionSummary) -> int:
-    return criterion.passed + criterion.failed + criterion.informational + criterion.errors
-
-
-def _find_fact(pass_rate: Estimate) -> str:
-    return "the agent can pass" if pass_rate.value else "the agent can fail"

@@ -11,14 +11,14 @@ from rich.text import Text
 from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.result import Verdict
 from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
+from fairtrial.reports.decisions.comparison_table import pass_k_table
 from fairtrial.reports.decisions.gate_report import gate_report
-from fairtrial.reports.decisions.pass_k_table import pass_k_table
 from fairtrial.reports.judges.judge_states import judge_states
 from fairtrial.reports.numbers import dollars, format_estimate, interval, make_estimate, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.reports.shown_criteria import informative
+from fairtrial.reports.shown_criteria import informative, run_numbers, valid_numbers
 from fairtrial.reports.skill_uses import skill_tables
-from fairtrial.reports.small_tables import run_numbers, table_sentence, valid_numbers
+from fairtrial.reports.small_tables import table_sentence
 from fairtrial.reports.spending import spending_rows
 from fairtrial.text.display import DASH, visible, visible_line
 from fairtrial.text.languages import say, say_count, say_reason

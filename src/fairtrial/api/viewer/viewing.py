@@ -32,7 +32,8 @@ from fairtrial.api.viewer.viewed_modes import ViewedModes
 from fairtrial.errors import UsageError
 from fairtrial.records.summary import Summary
 from fairtrial.reports.html import clean
-from fairtrial.reports.small_tables import describe_table, run_numbers
+from fairtrial.reports.shown_criteria import run_numbers
+from fairtrial.reports.small_tables import describe_table
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.view import ComparedRow, compared_row, comparison_view, run_row, run_view
 from fairtrial.reports.views.view_attempts import AgentIndex, attempt_parts, attempt_view

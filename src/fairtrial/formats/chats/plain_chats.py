@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 from fairtrial.formats.chats.completion_calls import COMPLETION
 from fairtrial.formats.chats.smolagents_turns import STARTS
 from fairtrial.formats.jsontext import decode_text
-from fairtrial.formats.messages import beginning, read_response
+from fairtrial.formats.message_entries import beginning, read_response
 from fairtrial.formats.tool_failures import is_failure
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.trace import (

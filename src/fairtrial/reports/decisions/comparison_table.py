@@ -1,4 +1,4 @@
-"""The terminal table of two compared runs."""
+"""The terminal table of two compared runs, and that of pass^k and pass@k."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.decisions.pass_k_table import pass_k_table
 from fairtrial.reports.numbers import digits_of_change, interval, number, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.small_tables import TableNumber, table_sentence
 from fairtrial.reports.terminal_text import signature_line
-from fairtrial.text.display import DASH, visible_line
+from fairtrial.text.display import DASH, count, visible_line
 from fairtrial.text.languages import say, say_count
 
 if TYPE_CHECKING:
-    from fairtrial.records.run_comparison import ComparedMeasure, Comparison, Move, Pairs
+    from fairtrial.records.run_comparison import ComparedMeasure, Comparison, IntervalEstimate, Move, Pairs, PassK
 
 _MOST = 20
 _NAMES = 10
@@ -301,3 +301,31 @@ def _setup(comparison: Comparison) -> Iterator[Text]:
     for difference in comparison.setup:
         line = f"{difference.what}: {difference.base} -> {difference.candidate}"
         yield Text(visible_line(line), "dim")
+
+
+def pass_k_table(table: Sequence[PassK], title: str = "") -> Group:
+    """Return pass^k and pass@k with their intervals, and what a small table shows."""
+    rows = Rows(
+        (
+            say("{name} attempts", name=say(title)) if title else "attempts",
+            "all pass (pass^k)",
+            INTERVAL,
+            "any passes (pass@k)",
+            INTERVAL,
+        )
+    )
+    for entry in table:
+        cells = [text for estimate in (entry.pass_hat, entry.pass_at) for text in _format_ends(estimate)]
+        rows.add(str(entry.k), *cells)
+    return Group(rows, *table_sentence(_rates(table)))
+
+
+def _rates(table: Sequence[PassK]) -> Iterator[TableNumber]:
+    for entry in table:
+        for name, own in ((f"pass^{entry.k}", entry.pass_hat), (f"pass@{entry.k}", entry.pass_at)):
+            yield TableNumber(name, count(entry.cases, "case"), Estimate(own.value, own.low, own.high))
+
+
+def _format_ends(estimate: IntervalEstimate) -> tuple[str, str]:
+    ends = Estimate(estimate.value, estimate.low, estimate.high)
+    return format_format_ends(ends, percent=True), interval(ends, percent=True) or DASH
