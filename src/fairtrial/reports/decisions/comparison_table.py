@@ -328,4 +328,4 @@ def _rates(table: Sequence[PassK]) -> Iterator[TableNumber]:
 
 def _format_ends(estimate: IntervalEstimate) -> tuple[str, str]:
     ends = Estimate(estimate.value, estimate.low, estimate.high)
-    return format_format_ends(ends, percent=True), interval(ends, percent=True) or DASH
+    return format_estimate(ends, percent=True), interval(ends, percent=True) or DASH
