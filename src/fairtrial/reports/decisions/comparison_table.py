@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import digits_of_change, interval, number, rate, with_unit
+from fairtrial.reports.numbers import digits_of_change, format_estimate, interval, number, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.small_tables import TableNumber, table_sentence
 from fairtrial.reports.terminal_text import signature_line
