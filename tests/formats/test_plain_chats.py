@@ -86,7 +86,7 @@ def _read(raw: Any) -> tuple[Recording | list[str], list[str]]:
         recording: Recording | list[str] = dialects.conversation(raw, (), reading, name="shop-1")
         reading.finish()
     except FormatError as error:
-        return error.problems, reading.warnings
+        return list(error.problems), reading.warnings
     return recording, reading.warnings
 
 

@@ -71,7 +71,7 @@ def read_plain_chat(raw: Any, name: str) -> Trace | None:
         chat = msgspec.convert({"messages": raw} if type(raw) is list else raw, _Chat)
     except msgspec.ValidationError:
         return None
-    return _PlainTrace().read(chat.messages, name if chat.id is None else chat.id)
+    return _PlainTrace().add_messages(chat.messages, name if chat.id is None else chat.id)
 
 
 class _PlainTrace:
@@ -85,8 +85,8 @@ class _PlainTrace:
         self.steps: list[Step] = []
         self.names: dict[str, str] = {}
 
-    def read(self, messages: list[_Message], name: str) -> Trace | None:
-        """Return the trace of the messages, or None if a message needs a second look."""
+    def add_messages(self, messages: list[_Message], name: str) -> Trace | None:
+        """Add messages, and return their trace, or None if a message needs a second look."""
         for message in messages:
             role, content, calls = message.role, message.content, message.tool_calls
             if role == "assistant" and calls is not UNSET:
@@ -104,9 +104,9 @@ class _PlainTrace:
                 return None
         if self.user or self.steps:
             self._end_invocation()
-        return self._make_trace(name)
+        return self._finish_trace(name)
 
-    def _make_trace(self, name: str) -> Trace | None:
+    def _finish_trace(self, name: str) -> Trace | None:
         invocations = self.invocations
         if invocations:
             if invocations[0].user.text.startswith(STARTS):
