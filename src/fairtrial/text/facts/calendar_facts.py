@@ -21,7 +21,14 @@ _MONTHS = {
     )
     for name in names.split()
 }
-_MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
+_SHORT_MONTHS = frozenset("jan feb mar apr jun jul aug sept sep oct nov dec".split())
+_MONTH = "(?:{}|(?:{})\\.?)".format(
+    *(
+        "|".join(sorted(sorted(names), key=len, reverse=True))
+        for names in (_MONTHS.keys() - _SHORT_MONTHS, _SHORT_MONTHS)
+    )
+)
+"""A month. The full stop behind a full name ends the sentence."""
 _CLEAR_MONTH = r"(?:january|february|april|june|july|august|september|october|november|december)"
 _ERAS = {
     "令和": 2018,
