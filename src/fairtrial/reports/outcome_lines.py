@@ -75,7 +75,7 @@ def _is_informative(part: Score) -> bool:
 
 
 def _wrong_facts(score: Score) -> list[Score]:
-    """Return the first parts of invocations that are about facts which the reply does not state, or states otherwise."""
+    """Return the first parts of invocations that are about facts that the reply lacks or states otherwise."""
     parts = [part for invocation in score.parts for part in invocation.parts]
     return [part for part in parts if part.fact is not None and part.fact.state != "found"][:_MOST_FACTS]
 

@@ -185,7 +185,8 @@ def _replacements(former: Sequence[str], latter: Sequence[str]) -> list[tuple[in
         (place for place in range(shorter - first) if former[-1 - place] != latter[-1 - place]), shorter - first
     )
     middle, other_middle = former[first : len(former) - last], latter[first : len(latter) - last]
-    same, changes = first + last, [("replace", 0, len(middle), 0, len(other_middle))]
+    same = first + last
+    changes: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(middle), 0, len(other_middle))]
     if not (middle and other_middle):
         return []
     if not set(middle).isdisjoint(other_middle):
