@@ -20,12 +20,12 @@ def score(reply: str | Message, reference: str, **options: Any) -> Score:
 
 
 def test_the_score_is_the_share_of_facts_that_the_reply_states() -> None:
-    """One of two facts is told, and the reason names the other."""
+    """One of two facts is told, and the reason names the other, which comes first."""
     result = score("It costs $5.", "It costs $5 and takes 3 days.")
     assert result.value == 0.5
     assert [part.reason for part in result.parts] == [
-        "",
         "missing: '3 days' is expected, and the reply does not say it",
+        "",
     ]
 
 

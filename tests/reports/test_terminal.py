@@ -471,3 +471,25 @@ def test_a_criterion_that_gave_no_value_stays_in_the_table() -> None:
     (line,) = [line.split() for line in run.report().splitlines() if line.strip().startswith("tone ")]
     assert line == ["tone", "–", "–", "–", "–", "–", "1"]
     assert "agent_cost_v1" not in run.report()
+
+
+def test_wrong_facts_of_an_attempt_are_named() -> None:
+    """A report names what the reply contradicts and what it misses, and no fact that agrees."""
+    expected = "Order W-1001 of 2 mugs ships on 3 March, and the parcel weighs 4 kg."
+    eval_set = EvalSet("s", (EvalCase("c", (Invocation(Message("Hi"), (), Message(expected)),)),))
+    run = fairtrial.evaluate(eval_set, lambda _: "Order W-1001 ships on 4 March.", {"facts_match_v1": 1.0}, store=None)
+    lines = [" ".join(line.split()) for line in run.report().splitlines()]
+    named = [line for line in lines if line.startswith(("date:", "number:", "quantity:", "code:"))]
+    assert named == [
+        "date: 3 March 0.00 contradicted: '3 March' is expected, and the reply says '4 March'",
+        "number: 2 not applicable missing; a contradiction decides",
+        "quantity: 4 kg not applicable missing; a contradiction decides",
+    ]
+
+
+def test_of_many_wrong_facts_five_are_named() -> None:
+    """The others stand in the details."""
+    expected = ", ".join(f"item {number} costs ${number}.50" for number in range(11, 18))
+    eval_set = EvalSet("s", (EvalCase("c", (Invocation(Message("Hi"), (), Message(expected)),)),))
+    run = fairtrial.evaluate(eval_set, lambda _: "I do not know.", {"facts_match_v1": 1.0}, store=None)
+    assert sum(line.strip().startswith(("amount:", "number:")) for line in run.report().splitlines()) == 5

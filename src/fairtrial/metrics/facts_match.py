@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _UNNAMED = "neither the reference nor the user names it"
 _UNPRICED = "neither the reference nor the user states its amount"
 _STATES = {"found": 1.0, "missing": 0.0, "contradicted": 0.0}
+_ORDER = ("contradicted", "missing", "undecided", "found")
+"""What is wrong comes first."""
 
 Kinds = Annotated[tuple[Kind, ...], Meta(description="the kinds of facts to compare. Empty: all")]
 Tolerance = Annotated[
@@ -125,7 +127,7 @@ class FactsMatch:
         by_contradiction = bool(parts)
         parts += [
             _part(finding, expected.reply, actual.reply, next(places), by_contradiction=by_contradiction)
-            for finding in agreement.findings
+            for finding in sorted(agreement.findings, key=lambda item: _ORDER.index(item.state))
             if finding.state != "contradicted"
         ]
         if not parts:

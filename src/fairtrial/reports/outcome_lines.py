@@ -30,6 +30,10 @@ _MOST_PAIRS = 20_000
 """With more pairs of equal tokens, a comparison would take too long."""
 
 
+_MOST_FACTS = 5
+"""The wrong facts of an attempt that are listed unless everything is asked for."""
+
+
 def outcome_lines(outcome: Outcome, *, everything: bool, has_reasons: bool = True) -> RenderableType:
     """Return a criterion of an attempt with its value, and with its reasons unless it passed.
 
@@ -44,6 +48,8 @@ def outcome_lines(outcome: Outcome, *, everything: bool, has_reasons: bool = Tru
     details = [
         _part(part, outcome) for part in outcome.score.parts or (outcome.score,) if everything or _is_informative(part)
     ]
+    if not everything:
+        details += [_part(part, outcome, is_brief=True) for part in _wrong_facts(outcome.score)]
     if outcome.score.parts and outcome.score.reason:
         details.insert(0, Text(visible(say_sentence(outcome.score.reason))))
     return Group(marked_line(verdict, *line), *(Indented(4, detail) for detail in details))
@@ -70,13 +76,21 @@ def _is_informative(part: Score) -> bool:
     return part.applicable and (part.value is None or bool(part.reason or part.quotes))
 
 
-def _part(part: Score, outcome: Outcome) -> RenderableType:
+def _wrong_facts(score: Score) -> list[Score]:
+    """Return the first parts of invocations that are about facts that the reply lacks or states otherwise."""
+    parts = [part for invocation in score.parts for part in invocation.parts]
+    return [part for part in parts if part.fact is not None and part.fact.state != "found"][:_MOST_FACTS]
+
+
+def _part(part: Score, outcome: Outcome, *, is_brief: bool = False) -> RenderableType:
     label = f"{say_sentence(part.title)}  " if part.title else ""
     value = with_unit(outcome.criterion, beside(part.value, outcome.threshold))
     value = value if part.applicable else say("not applicable")
     first_line = say_sentence(part.reason.partition("\n")[0])
     head = Text.assemble((visible_line(label), "bold"), f"{value}  " if label else "", visible(first_line))
     details: list[RenderableType] = []
+    if is_brief:
+        return head
     if part.quotes:
         details.append(_quotes(part.quotes))
     details += [_part(child, outcome) for child in part.parts]

@@ -24,7 +24,14 @@ _MONTHS = {
     )
     for name in names.split()
 }
-_MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
+_SHORT_MONTHS = frozenset("jan feb mar apr jun jul aug sept sep oct nov dec".split())
+_MONTH = "(?:{}|(?:{})\\.?)".format(
+    *(
+        "|".join(sorted(sorted(names), key=len, reverse=True))
+        for names in (_MONTHS.keys() - _SHORT_MONTHS, _SHORT_MONTHS)
+    )
+)
+"""A month. The full stop behind a full name ends the sentence."""
 _CLEAR_MONTH = r"(?:january|february|april|june|july|august|september|october|november|december)"
 _ERAS = {
     "令和": 2018,
@@ -120,7 +127,9 @@ _DAY |= {
     for place, names in rows.items()
     for name in names.split()
 }
-_RELATIVE_SPANS_CUE = cue("", "지이다上本这這下")
+_CHINESE_SPANS = "上本这這下"
+_KOREAN_SPANS = ("지난", "이번", "다음")
+_RELATIVE_SPANS_CUE = cue("", "지이다" + _CHINESE_SPANS)
 _RELATIVE_SPANS = LazyPattern(
     r"(?P<ko>지난|이번|다음)[ ]?(?:주(?=말|까지|부터|에|는|도|중|후|[^가-힣]|$)|달(?![라력성]))"
     # The day of 下周五 is a fact of its own.
@@ -363,7 +372,8 @@ def take_days(work: Claims) -> None:
     """Take the weekdays and the relative days, weeks, months and years of a text."""
     if work.cues.has(_DAYS_CUE):
         take_weekdays(work)
-        work.take(_RELATIVE_SPANS, _find_relative_spans, _RELATIVE_SPANS_CUE)
+        if not work.cues.signs.isdisjoint(_CHINESE_SPANS) or any(word in work.text for word in _KOREAN_SPANS):
+            work.take(_RELATIVE_SPANS, _find_relative_spans)
         work.take(_NAMES, _find_names, _DAY_NAMES_CUE)
 
 

@@ -133,7 +133,7 @@ def find_oppositions(
     say one limit from both sides are not opposed.
     """
     clauses = compare_polarity(reference, reply, repeats=not findings)
-    certain = frozenset[str]().union(*names)
+    certain = frozenset[str]().union(*names) if names else frozenset[str]()
     hits = replaced_names(reference, reply, certain) or exchanged_names(reference, reply, names)
     opposed = tuple(item for item in clauses.oppositions if not _is_complement(item, findings))
     return opposed + tuple(Opposition("name", *item) for item in hits), clauses.agreed

@@ -176,10 +176,14 @@ def _take_facts(work: Claims) -> None:
     take_days(work)
     if not work.cues.signs.isdisjoint("@/") or "www." in text:
         work.take(ADDRESSES, find_code)
-    if work.near_digits():
+    has_numbers = work.near_digits()
+    # Near digits, periods are taken before the other numbers.
+    is_near = work.windows is not None
+    if has_numbers:
         _take_numbers(work, text)
     take_names(work)
-    work.take(PERIODS, find_periods, PERIODS_CUE)
+    if is_near or not has_numbers:
+        work.take(PERIODS, find_periods, PERIODS_CUE)
 
 
 _HYPHEN = cue("", "-")

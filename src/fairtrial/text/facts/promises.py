@@ -133,13 +133,16 @@ _NO_PRICES = LazyPattern(
 @remember_short
 def _promises(text: str) -> tuple[Promise, ...]:
     small = text.lower()
+    cues = _cues(text) if text.isascii() else frozenset[str]()
     if len(small) != len(text) or not (
-        any(_phrases(word).search(small) for word in _cues(text)) if text.isascii() else _words().search(small)
+        any(_phrases(word).search(small) for word in cues) if text.isascii() else _words().search(small)
     ):
         return ()
     promises: list[Promise] = []
     for start, end in split_sentences(small):
         sentence = small[start:end]
+        if cues and not any(word in sentence for word in cues):
+            continue
         if sentence and sentence.rstrip()[-1:] not in {"?", "？"}:
             for topic in _find_promised_topics(sentence):
                 condition = _conditions().get(topic)

@@ -20,6 +20,7 @@ _DAY_LIST = LazyPattern(
 _DAY_SIGNS = {
     sign: day for signs in ("월화수목금토일", "月火水木金土日", "一二三四五六日") for day, sign in enumerate(signs)
 } | {"天": 6}
+_BETWEEN_DAYS = "·・~/,-、至到和與及"
 _DAY_LIST_CUE = cue("", "월화수목금토일月火水木金土周週星礼禮")
 _WEEK_PARTS_CUE = cue("weekday weekdays weekend weekends", "평平工주週周")
 WEEKDAYS_CUE = join_cues(_DAY_LIST_CUE, _WEEK_PARTS_CUE)
@@ -48,5 +49,6 @@ def take_weekdays(work: Claims) -> None:
         readings = tuple(Reading("weekday", float(day)) for day in ((5, 6) if end else range(5)))
         return [Fact("weekday", readings, match.start(), match.end(), weak=True)]
 
-    work.take_many(_DAY_LIST, days, _DAY_LIST_CUE)
+    if not work.cues.signs.isdisjoint(_BETWEEN_DAYS):
+        work.take_many(_DAY_LIST, days, _DAY_LIST_CUE)
     work.take_many(_WEEK_PARTS, part, _WEEK_PARTS_CUE)

@@ -21,10 +21,9 @@ def compare_words(
     if reference == reply:
         return tuple(findings)
     lists = compare_lists(reference, reply) if "list" in kinds or findings else []
-    counts = {float(item.sizes[0]) for item in lists if item.sizes[0] == item.sizes[1]}
-    findings_with_counts = [
-        item._replace(state="found") if counts and _is_count(item, counts) else item for item in findings
-    ]
+    findings_with_counts = list(findings)
+    if counts := {float(item.sizes[0]) for item in lists if item.sizes[0] == item.sizes[1]}:
+        findings_with_counts = [item._replace(state="found") if _is_count(item, counts) else item for item in findings]
     if lists and "list" in kinds:
         findings_with_counts += [
             item
