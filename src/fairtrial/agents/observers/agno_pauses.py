@@ -37,9 +37,11 @@ class AgnoPause:
         self._errors = [error for error in getattr(run, "error_requirements", None) or () if error.needs_decision]
         requirements = getattr(run, "requirements", None) or ()
         if self._step is not None and self._step.requires_executor_input:
-            read = import_extra("agno.run.requirement", EXTRA).RunRequirement.from_dict
+            load = import_extra("agno.run.requirement", EXTRA).RunRequirement.from_dict
             own = self._step.executor_requirements or ()
-            requirements = [read(requirement) if isinstance(requirement, dict) else requirement for requirement in own]
+            requirements = [
+                decode(requirement) if isinstance(requirement, dict) else requirement for requirement in own
+            ]
             self._step.executor_requirements = requirements
         self.requirements = list(requirements)
         for requirement in self.requirements:
@@ -123,8 +125,8 @@ class AgnoPause:
         for requirement in self.requirements:
             if requirement.needs_user_feedback:
                 questions = _open_questions(requirement)
-                chosen = {question.question: _choose(message, _labels(question)) for question in questions}
-                requirement.provide_user_feedback({asked: labels or [message] for asked, labels in chosen.items()})
+                choices = {question.question: _choose(message, _labels(question)) for question in questions}
+                requirement.provide_user_feedback({text: labels or [message] for text, labels in choices.items()})
             elif requirement.needs_user_input:
                 fields = _open_fields(requirement.user_input_schema)
                 requirement.provide_user_input(_read_values(message, fields))
