@@ -39,9 +39,7 @@ class AgnoPause:
         if self._step is not None and self._step.requires_executor_input:
             load = import_extra("agno.run.requirement", EXTRA).RunRequirement.from_dict
             own = self._step.executor_requirements or ()
-            requirements = [
-                decode(requirement) if isinstance(requirement, dict) else requirement for requirement in own
-            ]
+            requirements = [load(requirement) if isinstance(requirement, dict) else requirement for requirement in own]
             self._step.executor_requirements = requirements
         self.requirements = list(requirements)
         for requirement in self.requirements:
