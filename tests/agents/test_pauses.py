@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from kinds import recorded
 
+from fairtrial import Holding
 from fairtrial.records.attempt import Failure
 from fairtrial.records.case import SessionInput
 from fairtrial.records.trace import ToolCall
@@ -107,7 +108,7 @@ def test_a_state_that_is_no_dependency_is_a_fault_of_the_case() -> None:
 def test_a_need_of_an_agent_in_a_process_of_its_own_is_none_of_its_faults() -> None:
     """The side survives the way to another process."""
     pytest.importorskip("pydantic_ai")
-    failure = broken(f"pydantic-ai:{__name__}:deferring", "Where is A-17?", isolation="process")
+    failure = broken(f"pydantic-ai:{__name__}:deferring", "Where is A-17?", holding=Holding("process"))
     assert failure.side == "infrastructure"
     assert failure.cause.startswith("the results of get_order come from elsewhere (deferred calls)")
 

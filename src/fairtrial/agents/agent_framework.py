@@ -97,10 +97,12 @@ class MiddlewareSession(ObservedSession):
         """Run the agent with a message. Return the reply if no model wrote it."""
         response = await self._agent.run(message, session=self._session, middleware=self._middleware, **self._options)
         self._approvals_asked = [request for request in response.user_input_requests if request.type == _APPROVAL]
-        others = [str(each.name or each.type) for each in response.user_input_requests if each.type != _APPROVAL]
-        if others:
+        needs = [
+            str(request.name or request.type) for request in response.user_input_requests if request.type != _APPROVAL
+        ]
+        if needs:
             raise self._observer.refuse(
-                f"{self._name}: the results of {', '.join(others)} come from elsewhere, and nobody gives them here"
+                f"{self._name}: the results of {', '.join(needs)} come from elsewhere, and nobody gives them here"
             )
         latest = self._observer.latest_message
         last_text = response.messages[-1].text if response.messages else ""
@@ -144,20 +146,20 @@ class WorkflowSession(ObservedSession):
     async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Run the workflow with a message, or go on with the answer to its question. Its last output is the reply."""
         if self._questions:
-            self._answers |= {each.request_id: answer_question(each, message) for each in self._questions}
-            return await self._proceed()
+            self._answers |= {request.request_id: answer_question(request, message) for request in self._questions}
+            return await self._advance()
         request = workflow_input(self._workflow, message, lambda: _user_message(message, parts))
         return await self._follow(lambda: self._workflow.run(request, **self._options))
 
-    async def _proceed(self) -> Iterable[Item]:
+    async def _advance(self) -> Iterable[Item]:
         """Go on if all questions have answers. Otherwise return the questions."""
-        if self._questions and any(each.request_id not in self._answers for each in self._questions):
+        if self._questions and any(request.request_id not in self._answers for request in self._questions):
             return (Message(question_text(self._questions), self._name),)
         answers, self._answers = self._answers, {}
         return await self._follow(lambda: self._workflow.run(responses=answers, **self._options))
 
     def _waiting(self) -> list[ToolCall]:
-        return [_call(each.data.function_call, self._name) for each in self._approvals_asked]
+        return [_call(request.data.function_call, self._name) for request in self._approvals_asked]
 
     async def _go_on(self, decisions: Sequence[Approval]) -> Iterable[Item]:
         for request, decision in zip(self._approvals_asked, decisions, strict=True):
@@ -167,15 +169,15 @@ class WorkflowSession(ObservedSession):
                 decision.decision != "reject"
             )
         self._approvals_asked = []
-        return await self._proceed()
+        return await self._advance()
 
     async def _follow(self, run: Callable[[], Awaitable[Any]]) -> Iterable[Item]:
         """Run the workflow, and return what it asks, or its last output."""
         with on_stage("agent_framework", self._observer):
             result = await run()
         requests = list(result.get_request_info_events())
-        self._approvals_asked = [each for each in requests if getattr(each.data, "type", "") == _APPROVAL]
-        self._questions = [each for each in requests if each not in self._approvals_asked]
+        self._approvals_asked = [request for request in requests if getattr(request.data, "type", "") == _APPROVAL]
+        self._questions = [request for request in requests if request not in self._approvals_asked]
         if self._approvals_asked:
             return ()
         text = output_text(result, self._questions)

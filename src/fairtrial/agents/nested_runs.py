@@ -200,7 +200,9 @@ def _note_elsewhere() -> None:
     other thread works for an agent.
     """
     thread, conversations = threading.current_thread(), list(_OPEN)
-    if thread.name.startswith(_WITH_CONTEXT) or any(each.thread == thread.ident for each in conversations):
+    if thread.name.startswith(_WITH_CONTEXT) or any(
+        conversation.thread == thread.ident for conversation in conversations
+    ):
         return
     for conversation in conversations:
         if len(conversations) == 1:

@@ -131,7 +131,7 @@ class StrandsGroupSession(ObservedSession):
             return (Message(as_text(structured), self._name),)
         latest = self._observer.latest_message if self._observer.has_reply else None
         # Nodes that work side by side end in another order than they speak.
-        if latest is not None and any(is_reply(latest.text, str(each).strip()) for each in results):
+        if latest is not None and any(is_reply(latest.text, str(agent_result).strip()) for agent_result in results):
             return ()
         return (Message(str(results[-1] if results else result).strip(), self._name),)
 
@@ -140,7 +140,7 @@ def _prompt(message: str, parts: Sequence[Part], interrupts: Sequence[Any]) -> l
     """Return the input of an invocation: the message, or the message as the answer to the questions that wait."""
     if not interrupts:
         return [{"text": message}, *map(_encode_part, parts)]
-    return [{"interruptResponse": {"interruptId": each.id, "response": message}} for each in interrupts]
+    return [{"interruptResponse": {"interruptId": interrupt.id, "response": message}} for interrupt in interrupts]
 
 
 def _question(interrupts: Sequence[Any], author: str) -> Message:

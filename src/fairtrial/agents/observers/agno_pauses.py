@@ -39,9 +39,9 @@ class AgnoPause:
         self._errors = [error for error in getattr(run, "error_requirements", None) or () if error.needs_decision]
         requirements = getattr(run, "requirements", None) or ()
         if self._step is not None and self._step.requires_executor_input:
-            read = import_extra("agno.run.requirement", EXTRA).RunRequirement.from_dict
+            load = import_extra("agno.run.requirement", EXTRA).RunRequirement.from_dict
             own = self._step.executor_requirements or ()
-            requirements = [read(each) if isinstance(each, dict) else each for each in own]
+            requirements = [load(requirement) if isinstance(requirement, dict) else requirement for requirement in own]
             self._step.executor_requirements = requirements
         self.requirements = list(requirements)
         for requirement in self.requirements:
@@ -59,7 +59,7 @@ class AgnoPause:
     @property
     def results(self) -> list[Any]:
         """The requirements of tools that run elsewhere."""
-        return [each for each in self.requirements if each.needs_external_execution]
+        return [requirement for requirement in self.requirements if requirement.needs_external_execution]
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -77,7 +77,7 @@ class AgnoPause:
 
     @property
     def _confirmations(self) -> list[Any]:
-        return [each for each in self.requirements if each.needs_confirmation]
+        return [requirement for requirement in self.requirements if requirement.needs_confirmation]
 
     def decide(self, decisions: Sequence[Approval]) -> None:
         """Take one decision for each call. A person may also change the output of a step that waits for a review."""
@@ -125,8 +125,8 @@ class AgnoPause:
         for requirement in self.requirements:
             if requirement.needs_user_feedback:
                 questions = _open_questions(requirement)
-                chosen = {question.question: _choose(message, _labels(question)) for question in questions}
-                requirement.provide_user_feedback({asked: labels or [message] for asked, labels in chosen.items()})
+                choices = {question.question: _choose(message, _labels(question)) for question in questions}
+                requirement.provide_user_feedback({text: labels or [message] for text, labels in choices.items()})
             elif requirement.needs_user_input:
                 fields = _open_fields(requirement.user_input_schema)
                 requirement.provide_user_input(_read_values(message, fields))
@@ -245,7 +245,8 @@ def _ask_for(asker: str, fields: Sequence[Any]) -> str:
     if not fields:
         return asker
     names = [
-        f"{each.name} ({_type_name(each)})" + (f", {each.description}" if each.description else "") for each in fields
+        f"{field.name} ({_type_name(field)})" + (f", {field.description}" if field.description else "")
+        for field in fields
     ]
     return f"{asker} needs {'; '.join(names)}" + ("" if _is_text(fields) else " (a JSON object)")
 
@@ -267,7 +268,7 @@ def _read_values(message: str, fields: Sequence[Any]) -> dict[str, Any]:
         is_needed = getattr(field, "required", True)
         fits = isinstance(value, _TYPES.get(kind, object)) and (kind == "bool" or not isinstance(value, bool))
         if (value is None and is_needed) or (value is not None and not fits):
-            wanted = ", ".join(f"{each.name} ({_type_name(each)})" for each in fields)
+            wanted = ", ".join(f"{field.name} ({_type_name(field)})" for field in fields)
             raise UnfitCaseError(f"the message {message!r} does not give {wanted}; a JSON object can")
     return values
 
