@@ -127,6 +127,15 @@ def test_attempts_that_differ_within_a_run_make_a_case_flaky() -> None:
     assert "75 % of the attempts passed" in done.out
 
 
+def test_a_list_of_runs_leaves_out_what_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In 40 columns, a run without an edited case names neither edits nor attempts without a verdict."""
+    monkeypatch.setenv("COLUMNS", "40")
+    store_runs([{"refund": [1.0]}, {"refund": [0.0]}])
+    lines = [line.strip() for line in fairtrial("history", "--case", "refund").out.splitlines()]
+    assert any(line.startswith("passed 1, attempts 1") for line in lines)
+    assert all(", ," not in line and "without verdict" not in line for line in lines)
+
+
 def test_a_case_that_no_run_has_is_refused_with_the_nearest_name() -> None:
     """The user probably meant it."""
     store_runs([{"refund": [1.0]}])

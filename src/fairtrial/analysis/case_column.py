@@ -30,12 +30,12 @@ class CaseColumn:
         self._missing.append(missing)
 
     @classmethod
-    def from_passes(cls, passed: Iterable[int], decided: Iterable[int], missing: Iterable[int]) -> CaseColumn:
+    def from_passes(cls, passed: Iterable[int], trials: Iterable[int], missing: Iterable[int]) -> CaseColumn:
         """Return the column of cases with so many attempts that passed, that passed or failed, and that have no value.
 
         It is the same as if `add` had got 1 for each attempt that passed, and 0 for each that failed.
         """
-        column, samples = cls(), list(map(_sample_passes, passed, decided))
+        column, samples = cls(), list(map(_sample_passes, passed, trials))
         column._means.extend([sample.mean for sample in samples])
         column._variances.extend([sample.variance for sample in samples])
         column._counts.extend([sample.attempts for sample in samples])
@@ -78,5 +78,5 @@ class CaseColumn:
 
 
 @lru_cache(maxsize=1 << 12)
-def _sample_passes(passed: int, decided: int) -> CaseSample:
-    return case_sample([1.0] * passed + [0.0] * (decided - passed)) if decided else CaseSample(0.0, 0.0, 0)
+def _sample_passes(passed: int, trials: int) -> CaseSample:
+    return case_sample([1.0] * passed + [0.0] * (trials - passed)) if trials else CaseSample(0.0, 0.0, 0)

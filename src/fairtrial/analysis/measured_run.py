@@ -221,8 +221,8 @@ def measure_passes(
         if rows:
             raise _stray_attempts(info, min(rows))
     run = MeasuredRun(info, keys, names, positions, {CASES: Measure(CASES)})
-    _, numbers, passed, decided, missing = zip(*attempts, strict=True) if attempts else ((),) * 5
-    run.columns = {CASES: CaseColumn.from_passes(passed, decided, missing)}
+    _, numbers, passed, trials, missing = zip(*attempts, strict=True) if attempts else ((),) * 5
+    run.columns = {CASES: CaseColumn.from_passes(passed, trials, missing)}
     run.case_attempts.extend(numbers)
     run.case_verdicts = [None] * len(keys)
     if "clusters" in info.config:

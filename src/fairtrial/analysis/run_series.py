@@ -159,8 +159,8 @@ def _why_apart(previous: MeasuredRun | None, run: MeasuredRun, measure: Measure 
 def _values(run: MeasuredRun, measure: Measure) -> dict[CaseKey, CaseValue]:
     """Return the attempts of each case as a sum of shares of the range. A whole sum is exactly whole."""
     means = list(run.columns[measure.name].means())
-    known = {pair: _sum_attempts(measure, *pair) for pair in set(means)}
-    values = {key: known[pair] for key, pair in zip(run.keys, means, strict=True) if pair[1]}
+    sums = {pair: _sum_attempts(measure, *pair) for pair in set(means)}
+    values = {key: sums[pair] for key, pair in zip(run.keys, means, strict=True) if pair[1]}
     if len(set(run.keys)) < len(run.keys):
         numbers = Counter(run.keys)
         values = {key: value for key, value in values.items() if numbers[key] == 1}

@@ -56,11 +56,11 @@ def measure_series(store: Store, infos: Sequence[RunInfo], measure: str) -> Iter
     read one by one, too. For the measure `cases`, the database counts the attempts of runs whose criteria are those of
     the runs before and after them. Then nothing else decides whether such runs can be compared.
     """
-    counted = _find_counted(infos) if measure == CASES else set()
+    inner_ids = _find_counted(infos) if measure == CASES else set()
     for start in range(0, len(infos), _RUNS_AT_ONCE):
         part = infos[start : start + _RUNS_AT_ONCE]
         together = {info.id: info for info in part if info.kind != "score" and "dataset" not in info.config}
-        own = {run_id: together.pop(run_id) for run_id in counted & together.keys()}
+        own = {run_id: together.pop(run_id) for run_id in inner_ids & together.keys()}
         runs = {run_id: measure_passes(own[run_id], *cases) for run_id, cases in store.count_passes(own)} if own else {}
         runs |= _measure_together(store, together, measure) if together else {}
         yield from (runs.pop(info.id) if info.id in runs else measure_stored(store, info) for info in part)

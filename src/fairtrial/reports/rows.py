@@ -54,7 +54,8 @@ class Rows:
         for (name, *cells), style in self.rows:
             numbers = ""
             for title, cell in zip(self.titles[1:], cells, strict=True):
-                if cell != DASH:
-                    numbers += f" ({cell})" if title == INTERVAL else f"{', ' if numbers else ''}{say(title)} {cell}"
+                if cell not in ("", DASH):
+                    named = f"{say(title)} {cell}".lstrip()
+                    numbers += f" ({cell})" if title == INTERVAL else f"{', ' if numbers else ''}{named}"
             lines += [Text(name, f"{style} bold"), Padding(Text(numbers, style), (0, 0, 0, 4))]
         return Group(*lines)

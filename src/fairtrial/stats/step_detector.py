@@ -130,7 +130,7 @@ class StepDetector:
     def _append(self, values: Mapping[Any, CaseValue]) -> None:
         self._runs.append(values)
         self._length += 1
-        if self._sums and self._have_all_cases(values):
+        if values and self._sums and self._have_all_cases(values):
             pairs = list(values.values())
             self._sums.append(self._sums[-1].plus(pairs))
             for counts, value in zip(self._counts, pairs, strict=True):

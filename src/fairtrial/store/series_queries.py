@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections import Counter
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -49,27 +49,28 @@ class SeriesQueries(ViewQueries, ABC):
         counts = [sa.func.count(sa.case((RESULTS.c.verdict == verdict.value, 1))) for verdict in _VERDICTS]
         results = sa.select(*place, sa.func.count(), *counts).where(RESULTS.c.run.in_(numbers))
         attempts = self._tuples(results.group_by(*place).order_by(*place))
-        unclear = sorted({row[0] for row in attempts if row[2] != row[3] + row[4] + row[5]})
-        broken = Counter(own[:2] for own in self._failed_by_agent(unclear, _VERDICTS)) if unclear else {}
+        unclear_runs = sorted({row[0] for row in attempts if row[2] != row[3] + row[4] + row[5]})
+        failed = self._failed_by_agent(unclear_runs, _VERDICTS) if unclear_runs else set()
+        broken = Counter((run, position) for run, position, _ in failed)
         columns = (CASES.c.run, CASES.c.position, CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
         cases = self._tuples(sa.select(*columns).where(CASES.c.run.in_(numbers)).order_by(*columns[:2]))
-        texts: tuple[Any, ...] = ()
+        last_texts: list[tuple[str, ...]] = []
         keys: list[CaseKey] = []
         names: list[str] = []
-        for number, own, rows in zip(
+        for number, case_rows, rows in zip(
             numbers, split_by_run(cases, numbers), split_by_run(attempts, numbers), strict=True
         ):
-            _, positions, *own_texts = zip(*own, strict=True) if (own := list(own)) else ((),) * 6
-            if texts != (texts := tuple(own_texts)):
+            _, positions, *texts = list(zip(*case_rows, strict=True)) or [()] * len(columns)
+            if texts != last_texts:
                 keys = [CaseKey(*text) for text in zip(*texts[:3], strict=True)]
-                names = list(texts[3])
+                names, last_texts = list(texts[3]), texts
             yield ids[number], CountedCases(list(positions), keys, names, [_count(row, broken) for row in rows])
 
 
-def _count(row: tuple[int, ...], broken: Counter[tuple[int, int]] | dict[Any, int]) -> tuple[int, int, int, int, int]:
+def _count(row: tuple[int, ...], broken: Counter[tuple[int, int]]) -> tuple[int, int, int, int, int]:
     run, position, number, passed, failed, informing = row
-    decided = passed + failed
-    if decided + informing == number:
-        return position, number, passed, decided, 0
-    decided += broken.get((run, position), 0)
-    return position, number, passed, decided, number - decided - informing
+    trials = passed + failed
+    if trials + informing == number:
+        return position, number, passed, trials, 0
+    trials += broken[run, position]
+    return position, number, passed, trials, number - trials - informing

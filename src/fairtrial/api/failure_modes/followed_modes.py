@@ -56,13 +56,13 @@ def _read(store: Store, history: RunHistory, unknown: list[str]) -> Iterator[Run
         part = [row.id for row in rows[: max(1, sum(size <= _CASES_AT_ONCE for size in sizes))]]
         del rows[: len(part)]
         infos, keys = store.find_runs(part), dict(store.count_passes(part))
-        found: defaultdict[str, list[FoundAttempt]] = defaultdict(list)
+        attempts: defaultdict[str, list[FoundAttempt]] = defaultdict(list)
         for run_id, own in store.found_failures(part):
-            found[run_id].append(FoundAttempt(*own))
+            attempts[run_id].append(FoundAttempt(*own))
         for run_id in part:
             info, collector = infos.get(run_id) or store.run(run_id), FailureCollector()
             stored, has_clusters = StoredAttempts(store, run_id), "clusters" in info.config
-            collect_stored(stored, found.pop(run_id, ()), collector, has_clusters=has_clusters, passes=0)
+            collect_stored(stored, attempts.pop(run_id, ()), collector, has_clusters=has_clusters, passes=0)
             failures = count_modes(collector.tally, run_id, largest_distance=LARGEST_DISTANCE, failed=collector.failed)
             is_data_set = "dataset" in info.config
             unknown += [run_id] * is_data_set

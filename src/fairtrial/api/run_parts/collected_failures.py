@@ -76,18 +76,18 @@ def _collect(attempts: Sequence[Transcript], collector: FailureCollector) -> Non
 
 def collect_stored(
     stored: StoredAttempts,
-    found: Iterable[FoundAttempt],
+    stored_attempts: Iterable[FoundAttempt],
     collector: FailureCollector,
     *,
     has_clusters: bool,
     passes: int = MOST_PASSES,
 ) -> None:
-    """Collect the failures of a run in a store, whose attempts were `found`.
+    """Collect the failures of a run in a store, from its attempts with their findings.
 
     Conversations are read only where the findings are not enough. Properties of `passes` are read for an even sample of
     so many cases at which an attempt passed. No failure and no mode depends on them.
     """
-    cases = [(place, list(own)) for place, own in groupby(found, key=lambda own: own.position)]
+    cases = [(place, list(own)) for place, own in groupby(stored_attempts, key=lambda own: own.position)]
     sample: EvenSample[int] = EvenSample(passes)
     for position, attempts in cases:
         if passes and _has_pass(attempts):
