@@ -27,7 +27,7 @@ def test_flaky_names_the_cases_and_their_cause() -> None:
     """The cause comes from the stored traces."""
     done = fairtrial("flaky", stored())
     assert done.code == 0
-    (line,) = [line for line in done.out.splitlines() if "wavering" in line]
+    (line,) = [line for line in done.out.splitlines() if line.startswith(" wavering")]
     assert line.split() == ["wavering", "1", "2", "50", "%", "9", "%", "…", "91", "%", "agent"]
     assert "1 always passed, 1 never passed, 1 is flaky." in done.out
 

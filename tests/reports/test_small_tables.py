@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from rich.console import RenderableType
 
 from commands import MATCH, enter, eval_set, fairtrial, write
 from fairtrial.analysis.aggregation import aggregate
@@ -165,7 +166,7 @@ def test_a_sentence_claims_nothing_that_the_run_does_not_show(
     scores: list[float | None], judged: bool, invalid: bool
 ) -> None:
     """It has the ends of the table, and what it calls possible has happened. It stands below each wide interval."""
-    results = attempts(scores, **({"judge_stats": JUDGED} if judged else {}))
+    results = attempts(scores, judge_stats=JUDGED if judged else None)
     if invalid:
         results.append(CaseResult("away", 99, (Outcome("match", Score(1.0), 0.5),), invalidations=INVALID))
     summary = aggregate(results)
@@ -292,7 +293,7 @@ MODE = FailureMode(2, "late", (), "agent", 3, 4, 1, Estimate(*WIDE), Estimate())
 REACH = "can be anywhere from 5 to 70 %"
 SHOWS = "this shows that"
 CAUGHT = "the share of late that is caught"
-OTHER_TABLES = {
+OTHER_TABLES: dict[str, tuple[Callable[[], RenderableType], str]] = {
     "pass^k": (
         lambda: pass_k_table([PassK(3, 8, IntervalEstimate(*WIDE), IntervalEstimate(0.5, 0.4, 0.5))]),
         f"With 8 cases, pass^3 {REACH}: {NOTHING}.",
@@ -336,7 +337,7 @@ OTHER_TABLES = {
         f"With 1 mutant, {CAUGHT} has no interval: {SHOWS} such a change can be missed, not how often.",
     ),
     "attacks": (
-        lambda: "\n".join(attack_markdown(AttackReport("run", "base", 8, *[RATE] * 6, 0, ()))),
+        lambda: "\n".join(attack_markdown(AttackReport("run", "base", 8, RATE, RATE, RATE, RATE, RATE, RATE, 0, ()))),
         f'With 8 attempts, the rate "utility unattacked" {REACH}: {NOTHING}.',
     ),
 }

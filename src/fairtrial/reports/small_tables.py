@@ -1,4 +1,4 @@
-"""A sentence in plain words below a small table: what its numbers show, and what they do not show.
+"""A sentence in plain words below a small table. It names the facts that the numbers show, and their limits.
 
 A table is small if one of its 95 % intervals is wider than 20 points. For example, 3 cases that all pass leave 14 to
 100 % possible. The sentence is about the widest interval of the table, so that no other number is less certain.
@@ -31,8 +31,8 @@ Quote = Callable[[str], str]
 class TableNumber(NamedTuple):
     """A number of a table, as a sentence may name it.
 
-    `sample` is the number of things that it comes from: `3 cases`. `fact` is what they prove about how the agent can
-    behave, for example `the agent can pass`, or empty if they prove nothing. `width` is that of all possible values.
+    `sample` is the number of things that it comes from: `3 cases`. `fact` is an event that happened among them, for
+    example `the agent can pass`, or empty if they prove none. `width` is that of all possible values.
     `is_single` says that it comes from one case, which has no interval. Other numbers without an interval are left out:
     for example, pass^k has none if the cases come in clusters.
     """

@@ -304,7 +304,7 @@ def _setup(comparison: Comparison) -> Iterator[Text]:
 
 
 def pass_k_table(table: Sequence[PassK], title: str = "") -> Group:
-    """Return pass^k and pass@k with their intervals, and what a small table shows."""
+    """Return pass^k and pass@k with their intervals, and the sentence about a small table."""
     rows = Rows(
         (
             say("{name} attempts", name=say(title)) if title else "attempts",

@@ -85,7 +85,7 @@ def history_report(history: RunHistory) -> RenderableType:
 
 
 def describe_rates(history: RunHistory) -> str:
-    """Return what the rates of single runs show, if their table is small."""
+    """Return the sentence about the rates of single runs, if their table is small."""
     return describe_table(map(_pass_rate, history.rows)) if history.is_rate else ""
 
 

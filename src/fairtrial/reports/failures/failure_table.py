@@ -61,7 +61,7 @@ def failures_report(failures: Failures, *, show: str = "") -> RenderableType:
 
 
 def describe_shares(failures: Failures) -> str:
-    """Return what the shares of the modes show, if their table is small."""
+    """Return the sentence about the shares of the modes, if their table is small."""
     return describe_table(_mode_shares(failures))
 
 

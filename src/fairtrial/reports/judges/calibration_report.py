@@ -141,7 +141,7 @@ def calibration_tables(run: str, calibrations: Sequence[Calibration]) -> Rendera
 
 
 def agreement_table(title: str, agreement: Agreement) -> Group:
-    """Return the measures of agreement that exist, and what a small table shows."""
+    """Return the measures of agreement that exist, and the sentence about a small table."""
     rows = Rows((title, "value", INTERVAL))
     for name in (*_SHARES, *_COEFFICIENTS):
         estimate = getattr(agreement, name)
@@ -160,8 +160,9 @@ def _shares(agreement: Agreement) -> Iterator[TableNumber]:
     table = agreement.table
     if table is not None:
         passes, fails = table.people_pass, table.people_fail
-        for name, labels in zip(_SHARES, (passes + fails, passes, fails), strict=True):
-            yield TableNumber(f"the {name}", count(labels, "label"), getattr(agreement, name))
+        yield TableNumber("the accuracy", count(passes + fails, "label"), agreement.accuracy)
+        yield TableNumber("the sensitivity", count(passes, "label"), agreement.sensitivity)
+        yield TableNumber("the specificity", count(fails, "label"), agreement.specificity)
 
 
 def _counts(calibration: Calibration) -> str:

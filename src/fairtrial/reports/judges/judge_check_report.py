@@ -153,11 +153,12 @@ def _rates(card: ReportCard) -> Iterator[RenderableType]:
 
 def _shares(card: ReportCard, model: str) -> Iterator[TableNumber]:
     for own in card.rates:
-        for name, share in (("sensitivity", own.sensitivity), ("specificity", own.specificity)):
+        question = " ".join(filter(None, (own.prompt, own.rule, own.language))) or "all prompts"
+        names = (f"the sensitivity of {question}", f"the specificity of {question}")
+        for name, share in zip(names, (own.sensitivity, own.specificity), strict=True):
             if own.model == model and share is not None:
-                question = " ".join(filter(None, (own.prompt, own.rule, own.language))) or "all prompts"
                 estimate = Estimate(share.value, share.low, share.high)
-                yield TableNumber(f"the {name} of {question}", count(share.total, "answer"), estimate)
+                yield TableNumber(name, count(share.total, "answer"), estimate)
 
 
 def _list_misses(title: str, misses: Sequence[CheckResult]) -> Iterator[Text]:

@@ -195,7 +195,7 @@ def _report_card(role: CriterionRole) -> Iterator[RenderableType]:
 
 
 def describe_rates(rows: Iterable[OperatorRate]) -> str:
-    """Return what the rates of operators show, if their table is small."""
+    """Return the sentence about the rates of operators, if their table is small."""
     return describe_table(_catch_numbers(rows))
 
 

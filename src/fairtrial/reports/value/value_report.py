@@ -118,7 +118,7 @@ class ValueReport:
         return ", ".join(parts)
 
     def limits(self) -> str:
-        """Return what the scores of few traces do not show. Empty from 30 traces on, and if no trace has a score."""
+        """Return the sentence about the mean of few traces. From 30 traces on, and without a score, it is empty."""
         if not 0 < self.scored_count < _FEW:
             return ""
         traces = count(self.scored_count, "trace")
