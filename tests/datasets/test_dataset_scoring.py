@@ -22,6 +22,7 @@ from fairtrial.analysis.aggregation import scaled_to_population
 from fairtrial.api import ShardReport
 from fairtrial.api.result_folders import dataset_cases
 from fairtrial.batch import spilled_rows
+from fairtrial.batch.executors import InProcess, ProcessPool
 from fairtrial.batch.shard_log import ShardLog
 from fairtrial.formats import packed
 from fairtrial.loading import data_files, shard_reading, shards
@@ -184,6 +185,29 @@ def test_small_files_share_the_tables_of_a_shard(tmp_path: Path, config: Path) -
         f"{i:02d}.jsonl" for i in range(40) if i != 20
     ]
     assert [Path(row["file"]).name for row in table(tmp_path / "out", "refused")] == ["20.jsonl"]
+
+
+def test_workers_look_at_files_as_one_process_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shards, the notes about columns and the files of spans are the same, in the order of the files."""
+    monkeypatch.setattr(shards, "_GROUP_FILES", 2)
+    folder = tmp_path / "in"
+    names = ("a.jsonl", "b.jsonl.gz", "d.jsonl", "e.jsonl")
+    for number, name in enumerate(names):
+        write_lines(folder / name, [conversation(number)])
+    (folder / "broken.json").write_text("{")
+    (folder / "spans.json").write_text('{"resourceSpans": []}')
+    (folder / "pretty.json").write_text(json.dumps(conversation(7), indent=1))
+    pq.write_table(pa.table({"turns": ["[]"], "messages": ["[]"]}), folder / "c.parquet")
+    files = data_files.find_data_files([folder])
+    results = []
+    for executor in (InProcess(), ProcessPool(2)):
+        notes: list[str] = []
+        results.append((list(shards.cut_into_shards(files, None, notes.append, executor.map, seeks_spans=True)), notes))
+    assert results[0] == results[1]
+    cut, notes = results[0]
+    assert [Path(shard.path) for shard in cut] == sorted(folder.iterdir())
+    assert [Path(shard.path).name for shard in cut if shard.item == shards.SPANS] == ["spans.json"]
+    assert [note.partition(": takes")[0] for note in notes] == [str(folder / "c.parquet")]
 
 
 def test_large_files_are_shards_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
