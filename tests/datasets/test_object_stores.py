@@ -196,7 +196,7 @@ class TestOutput:
 
         monkeypatch.setattr(ObjectFolder, "fetch", noted)
         monkeypatch.setattr(ObjectFolder, "download", lambda *_: pytest.fail("copies a whole folder"))
-        arguments = ["score", f"s3://{bucket}/traffic", "--config", config, "--out", f"s3://{bucket}/out"]
+        arguments = ["score", f"s3://{bucket}/traffic", "--config", str(config), "--out", f"s3://{bucket}/out"]
         done = command(*arguments, "--store", "none", "--keep-failures", "5")
         assert "30 failed" in done.out, done.out + done.err
         assert fetched == [

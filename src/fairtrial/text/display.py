@@ -10,7 +10,7 @@ import msgspec
 from fairtrial.text.lazy_pattern import LazyPattern
 
 DASH = "–"
-"""It stands where there is no number."""
+"""It stands in place of a number that is unknown."""
 
 _CONTROLS = LazyPattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff"

@@ -35,7 +35,7 @@ _FIRSTS = {piece.lstrip("(?:")[0] for piece in re.sub(r"\(\?<!.*?\)", "", _NOT_N
 
 
 def _group_not_numbers() -> str:
-    """Return the pattern of what is no numeral, grouped by its first sign, which a match looks at first."""
+    """Return the pattern of words that resemble numerals, grouped by its first sign, which a match looks at first."""
     groups: dict[str, list[str]] = {}
     for piece in re.findall(r"(?:\([^)]*\)|[^|(])+", _NOT_NUMBERS):
         first = piece[0] if piece[0] != "(" else ""
