@@ -247,4 +247,7 @@ def _hint(error: BaseException, url: str) -> str:
         return "; a store is in SQLite or Postgres, for example sqlite:///runs.db or postgresql+pg8000://USER@HOST/NAME"
     if isinstance(error, OSError):
         return f"; name another file, or keep no run with {spell('store')} none"
-    return "; a store is a URL such as sqlite:///runs.db" if isinstance(error, sa.exc.ArgumentError) else ""
+    if isinstance(error, sa.exc.ArgumentError):
+        is_path = url and not {*"@:"} & {*url}
+        return f"; a store is a URL such as sqlite:///{url if is_path else 'runs.db'}"
+    return ""
