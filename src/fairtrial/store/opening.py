@@ -248,6 +248,6 @@ def _hint(error: BaseException, url: str) -> str:
     if isinstance(error, OSError):
         return f"; name another file, or keep no run with {spell('store')} none"
     if isinstance(error, sa.exc.ArgumentError):
-        is_path = url and not {*"@:"} & {*url}
+        is_path = url not in {"", "none"} and not {*"@:"} & {*url}
         return f"; a store is a URL such as sqlite:///{url if is_path else 'runs.db'}"
     return ""
