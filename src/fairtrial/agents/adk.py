@@ -226,7 +226,8 @@ class AdkSession(FrameworkSession):
             )
             for request_id in self._questions
         ]
-        return self._run(answers or [types.Part(text=message), *map(_encode_part, parts)])
+        self._questions = {}
+        return self._run([*(answers or [types.Part(text=message)]), *map(_encode_part, parts)])
 
     def _waiting(self) -> list[ToolCall]:
         return list(self._confirmations.values())
@@ -249,7 +250,7 @@ class AdkSession(FrameworkSession):
     async def _run(self, parts: list[Any]) -> AsyncGenerator[Item, None]:
         """Send a content of the user. Raises AgentError if the run ends in an error event instead of a reply."""
         types = import_extra("google.genai.types", EXTRA)
-        self._confirmations, self._questions = {}, {}
+        self._confirmations = {}
         ids = {"user_id": self._session.user_id, "session_id": self._session.id}
         user_content = types.Content(role="user", parts=parts)
         last: Any = None

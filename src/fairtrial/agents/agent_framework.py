@@ -24,7 +24,7 @@ from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, is_reply, plain
 from fairtrial.agents.routing import describe_object
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.agents.user_parts import data_url
+from fairtrial.agents.user_parts import data_url, refuse_parts
 from fairtrial.errors import UsageError
 from fairtrial.formats.message_entries import read_arguments, read_response
 from fairtrial.records.trace import AgentDetails, Approval, Message, Part, Thought, ToolCall
@@ -146,6 +146,7 @@ class WorkflowSession(ObservedSession):
     async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Run the workflow with a message, or go on with the answer to its question. Its last output is the reply."""
         if self._questions:
+            refuse_parts(parts)
             self._answers |= {request.request_id: answer_question(request, message) for request in self._questions}
             return await self._advance()
         request = workflow_input(self._workflow, message, lambda: _user_message(message, parts))

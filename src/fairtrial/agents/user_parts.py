@@ -7,6 +7,9 @@ import binascii
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fairtrial.errors import UnfitCaseError
+from fairtrial.text.display import count
+
 if TYPE_CHECKING:
     from fairtrial.records.trace import Part
 
@@ -44,6 +47,14 @@ def data_url(part: Part) -> str:
 def file_name(part: Part) -> str:
     """Return the name of a part's file. Some providers demand a name."""
     return part.name or "file"
+
+
+def refuse_parts(parts: Sequence[Part]) -> None:
+    """Raise UnfitCaseError for parts of a message that answers a question, because a framework takes only a text."""
+    if parts:
+        raise UnfitCaseError(
+            f"the message answers a question of the agent, and cannot hold {count(len(parts), 'part')}"
+        )
 
 
 def find_problem(parts: Sequence[Part]) -> str:

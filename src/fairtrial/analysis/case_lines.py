@@ -39,7 +39,7 @@ class CaseLines:
         """Go on after the runs of these ids, in which the cases have these marks."""
         self._ids = list(ids)
         self._marks = {(case.eval_set, case.case): case for case in marks}
-        self._last: tuple[list[CaseKey], list[str]] = ([], [])
+        self._last: tuple[list[CaseKey], list[str]] | None = None
         self._places: list[CaseMarks] = []
 
     @property
@@ -54,7 +54,7 @@ class CaseLines:
         if self._last != (run.keys, run.names):
             self._places = [self._mark(number, key, name) for key, name in zip(run.keys, run.names, strict=True)]
             is_unique = len(set(map(id, self._places))) == len(self._places)
-            self._last = (run.keys, run.names) if is_unique else ([], [])
+            self._last = (run.keys, run.names) if is_unique else None
         for marks, (mean, attempts) in zip(self._places, run.columns[CASES].means(), strict=True):
             if attempts:
                 marks.runs.append(number)

@@ -115,10 +115,11 @@ async def execute_in_loop(
         with suppress(StoreError):  # the first error says why the run stops
             run_store.close()
         raise
-    if store is not None and len(run_store.run_ids()) * run_store.count_results(info.id) >= _WORTH_FOLLOWING:
-        from fairtrial.api.decisions.history import keep_history
+    with suppress(StoreError):  # the run has ended, and a later look follows its series
+        if store is not None and len(run_store.run_ids()) * run_store.count_results(info.id) >= _WORTH_FOLLOWING:
+            from fairtrial.api.decisions.history import keep_history
 
-        keep_history(store, info.id)
+            keep_history(store, info.id)
     return Run(info, summary, run_store)
 
 

@@ -71,7 +71,17 @@ def _find_counted(infos: Sequence[RunInfo]) -> set[str]:
     terms = [(info.signatures, info.config.get("eval_set_ids")) for info in infos]
     is_same = [before == after for before, after in pairwise(terms)]
     inner = zip(infos[1:], is_same, is_same[1:], strict=False)
-    return {info.id for info, first, second in inner if first and second and not info.attempt_rules.baselines}
+    return {
+        info.id
+        for info, first, second in inner
+        if first and second and not info.attempt_rules.baselines and not _has_terms_by_set(info)
+    }
+
+
+def _has_terms_by_set(info: RunInfo) -> bool:
+    """Whether eval sets of a run have terms of their own: a case that moves between the sets then gets other terms."""
+    names = info.config.get("eval_set_ids") or ()
+    return any(signed.startswith(f"{name}/") for signed in info.signatures for name in names)
 
 
 def _measure_together(store: Store, infos: Mapping[str, RunInfo], measure: str) -> Iterator[tuple[str, MeasuredRun]]:

@@ -42,15 +42,17 @@ def find_data_files(paths: Sequence[str | Path], note: Callable[[str], object] =
     file that two paths name, for a folder that cannot be listed, and for a name that is not UTF-8.
     """
     files: dict[str, DataFile] = {}
+    is_single = len(paths) == 1
     for path in map(str, paths):
         is_empty = True
         for file in _remote_files(path) if is_url(path) else _local_files(path, note):
-            if file.path in files:
+            place = file.path if is_single or is_url(path) else os.path.abspath(file.path)  # noqa: PTH100  (far faster)
+            if place in files:
                 raise UsageError(
                     f"{visible_line(file.path)}: is named twice, so that its conversations would count twice",
                     code="input-read-twice",
                 )
-            files[file.path] = file
+            files[place] = file
             is_empty = False
         if is_empty:
             raise UsageError(
@@ -76,7 +78,7 @@ def _local_files(pattern: str, note: Callable[[str], object]) -> Iterator[DataFi
     path = Path(pattern)
     if path.is_dir():
         omissions = _Omissions()
-        yield from _files_below(pattern, omissions)
+        yield from _files_below(str(path), omissions)
         for sentence in omissions.sentences(pattern):
             note(sentence)
         return
@@ -128,7 +130,7 @@ def _files_below(folder: str, omissions: _Omissions) -> Iterator[DataFile]:
         try:
             status = entry.stat()
         except OSError:
-            status = entry.stat(follow_symlinks=False)
+            status = _stat_link(entry, path)
         if stat.S_ISDIR(status.st_mode):
             if entry.is_symlink():
                 omissions.add("linked folder", path)
@@ -140,6 +142,13 @@ def _files_below(folder: str, omissions: _Omissions) -> Iterator[DataFile]:
             yield _data_file(path, status)
         else:
             omissions.add("other file", path)
+
+
+def _stat_link(entry: os.DirEntry[str], path: str) -> os.stat_result:
+    try:
+        return entry.stat(follow_symlinks=False)
+    except OSError as error:
+        raise UsageError(f"{visible_line(path)}: {error.strerror or error}", code="unreadable-file") from None
 
 
 def _data_file(path: str, status: os.stat_result) -> DataFile:

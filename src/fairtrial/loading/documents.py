@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -67,15 +68,16 @@ def document_files(paths: Sequence[str]) -> list[str]:
             raise UsageError(
                 f"{name}: is read more than once, so it cannot be a pipe; give it as -", code="input-read-twice"
             )
-    files: dict[str, None] = {}
+    files: dict[str, str] = {}
     for name in paths:
         for path in [name] if name == "-" else [file.path for file in find_data_files([name])]:
-            if path in files:
+            place = path if name == "-" or is_url(name) else os.path.abspath(path)  # noqa: PTH100
+            if place in files:
                 raise UsageError(
                     f"{path}: is named twice, so that its traces would count twice", code="input-read-twice"
                 )
-            files[path] = None
-    return list(files)
+            files[place] = path
+    return list(files.values())
 
 
 def iter_documents(paths: Iterable[str | Path], defaults: TraceDefaults) -> Iterator[Document]:

@@ -160,7 +160,7 @@ class FileCutter:
 
     def _cut_file(self, file: DataFile, note: Callable[[str], object]) -> list[Shard]:
         shards = list(_make_shards(file, self.columns, note))
-        if self.seeks_spans and shards[0].kind == "whole" and _may_hold_spans(file.path):
+        if self.seeks_spans and shards and shards[0].kind == "whole" and _may_hold_spans(file.path):
             return [replace(shards[0], item=SPANS)]
         return shards
 

@@ -49,7 +49,10 @@ def outcome_lines(outcome: Outcome, *, everything: bool, has_reasons: bool = Tru
         _part(part, outcome) for part in outcome.score.parts or (outcome.score,) if everything or _is_informative(part)
     ]
     if not everything:
-        details += [_part(part, outcome, is_brief=True) for part in _wrong_facts(outcome.score)]
+        wrong = _wrong_facts(outcome.score)
+        details += [_part(part, outcome, is_brief=True) for part in wrong[:_MOST_FACTS]]
+        if len(wrong) > _MOST_FACTS:
+            details.append(Text(say("… and {n} more", n=len(wrong) - _MOST_FACTS)))
     if outcome.score.parts and outcome.score.reason:
         details.insert(0, Text(visible(say_sentence(outcome.score.reason))))
     return Group(marked_line(verdict, *line), *(Indented(4, detail) for detail in details))
@@ -77,9 +80,9 @@ def _is_informative(part: Score) -> bool:
 
 
 def _wrong_facts(score: Score) -> list[Score]:
-    """Return the first parts of invocations that are about facts that the reply lacks or states otherwise."""
+    """Return the parts of invocations that are about facts that the reply lacks or states otherwise."""
     parts = [part for invocation in score.parts for part in invocation.parts]
-    return [part for part in parts if part.fact is not None and part.fact.state != "found"][:_MOST_FACTS]
+    return [part for part in parts if part.fact is not None and part.fact.state != "found"]
 
 
 def _part(part: Score, outcome: Outcome, *, is_brief: bool = False) -> RenderableType:

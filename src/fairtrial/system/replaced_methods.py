@@ -48,9 +48,10 @@ def replace_method(owner: type, name: str, make: Callable[[C], C]) -> None:
 
 
 def _restore() -> None:
-    """Restore the methods. If somebody has wrapped a method in the meantime, it stays, and is not replaced again."""
+    """Restore the methods. A method that somebody has wrapped or replaced in the meantime stays as it is."""
     for owner, name in _replaced:
         method = vars(owner).get(name)
-        if type(method) is FunctionType and not hasattr(method.__dict__.get("__wrapped__"), ORIGINAL):
+        is_own = type(method) is FunctionType and ORIGINAL in method.__dict__
+        if is_own and not hasattr(method.__dict__.get("__wrapped__"), ORIGINAL):
             setattr(owner, name, method.__dict__[ORIGINAL])
     _replaced.clear()

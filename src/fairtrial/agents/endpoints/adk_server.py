@@ -90,7 +90,7 @@ class AdkServerSession:
         """Run one invocation. If calls wait for a confirmation, the message decides."""
         items = self._approvals.send(
             message,
-            lambda: self._run(self._answers(message) or [{"text": message}, *map(_encode_part, parts)]),
+            lambda: self._run([*(self._answers(message) or [{"text": message}]), *map(_encode_part, parts)]),
             self._resume,
             lambda: list(self._waiting.values()),
             lambda: self._author,
@@ -103,10 +103,11 @@ class AdkServerSession:
         self.about = About(final_state=state) if isinstance(state, dict) else None
 
     def _answers(self, message: str) -> list[dict[str, Any]]:
-        """Return the user's message as the answers to the questions that wait."""
+        """Return the user's message as the answers to the questions that wait, which wait no longer."""
+        questions, self._questions = self._questions, {}
         return [
             {"functionResponse": {"id": request_id, "name": QUESTION, "response": {"result": message}}}
-            for request_id in self._questions
+            for request_id in questions
         ]
 
     def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
@@ -123,7 +124,7 @@ class AdkServerSession:
 
     async def _run(self, parts: list[dict[str, Any]]) -> AsyncGenerator[Item, None]:
         """Send a content of the user. Raises AgentError if the run ends in an error instead of a reply."""
-        self._waiting, self._questions = {}, {}
+        self._waiting = {}
         last: dict[str, Any] = {}
         body = {**self._fields, "newMessage": {"role": "user", "parts": parts}}
         async with aclosing(self._client.events(self._run_url, body)) as events:

@@ -11,6 +11,7 @@ import msgspec
 
 from fairtrial.agents.observed_framework import ObservedSession, Opening
 from fairtrial.agents.plain import as_text, plain
+from fairtrial.agents.user_parts import refuse_parts
 from fairtrial.errors import UnfitCaseError
 from fairtrial.formats.message_entries import read_arguments
 from fairtrial.records.trace import Approval, Message, Part, ToolCall
@@ -173,6 +174,7 @@ class PausingSession(ObservedSession):
         """Run with a new message. If the run waits for a value or a choice, the message is the answer."""
         if self._pause is None:
             return await self._follow(await self._begin_run(message, parts))
+        refuse_parts(parts)
         self._pause.answer(message)
         return await self._follow(await self._continue_run(self._pause))
 

@@ -188,6 +188,10 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
     return "2" if get("couple") and text[match.end() : match.end() + 1] == " " else None
 
 
+_BEFORE_DIGITS = LazyPattern(r"\b(?:room|gate|flight|suite|unit|bus|route|platform|extension|number|code|pin) \Z")
+"""What stands before digits that are read one by one: gate five-two is gate 52."""
+
+
 def _cardinal(text: str, match: re.Match[str]) -> str | None:
     run = match.group("run")
     if run == "one" and (
@@ -201,6 +205,7 @@ def _cardinal(text: str, match: re.Match[str]) -> str | None:
         and len(words) == 2
         and words != ["nine", "nine"]
         and all(_UNITS.get(word, 10) < 10 for word in words)
+        and not _BEFORE_DIGITS.search(text, max(0, match.start() - 12), match.start())
     ):
         # "Two-one" is a score, unlike the 99 of a title.
         return f"{_UNITS[words[0]]}-{_UNITS[words[1]]}"

@@ -40,7 +40,7 @@ class Opposition(NamedTuple):
 class _Content(NamedTuple):
     """What a clause says: its stems, its number of negations, its values, and whether it is limited, as by "only".
 
-    `within` has the question of a value for each negation that belongs to it, as in "none", 재고가 없 or 誰も…ません.
+    `everybody` says whether it is about all persons. `within` has the question of a value for each negation that belongs to it, as in "none", 재고가 없 or 誰も…ません.
     """
 
     words: frozenset[str]
@@ -48,6 +48,7 @@ class _Content(NamedTuple):
     values: tuple[tuple[str, int], ...]
     only: bool
     within: tuple[str, ...] = ()
+    everybody: bool = False
 
     def count_negations(self, axes: Container[str]) -> int:
         """Return the number of negations, apart from those inside the values of some questions."""
@@ -119,7 +120,7 @@ _STOP = frozenset(
         "could may might must to of in on at for with and or but by from as it its this that there here "
         "you your we our i my they their he she his her so if then than also just very please not no "
         "never none nor n t s re ve ll d m cannot without unable true nobody everyone everybody someone somebody anyone anybody "
-        "one 아무도 누구도 모두 전원 누군가 的 了 是 在 有 会 會 能 可 以 已 就 也 都 还 還 把 "
+        "아무도 누구도 모두 전원 누군가 的 了 是 在 有 会 會 能 可 以 已 就 也 都 还 還 把 "
         "被 给 給 您 你 我 们 們 不 没 沒 未 无 無 非 并 並 别 別 这 這 那 真 事 实 實"
     ).split()
 )
@@ -129,6 +130,10 @@ _EVERYBODY = LazyPattern(
     r"[誰全皆大所每](?:(?<=誰)(?:で?も|一人|か)|(?<=全)員|(?<=皆)(?:さん|様)?|(?<=大)家都?|(?<=所)有人|(?<=每)[个個]人)"
 )
 """Persons without a name, who are people as those of a number are: 全員 and 誰も beside 3人."""
+_ALL_PERSONS = LazyPattern(
+    r"\b(?:every|any)(?:one|body)\b|全員|皆|誰でも|誰もが|모두|전원|누구나|大家|所有人|每[个個]人"
+)
+"""Words for all persons. A clause with one says more than the same clause about somebody, or about two persons."""
 _ENGLISH_ENDINGS = frozenset("ies ed ing es s d".split())
 _KOREAN_ENDINGS = frozenset(
     "입니다 합니다 됩니다 습니다 니다 해요 돼요 이에요 예요 어요 아요 세요 하지 되지 지 하고 이고 고 은 는 이 가 을 를 의 에서 에게 에 으로 로 와 과 "
@@ -180,7 +185,7 @@ def compare_polarity(reference: str, reply: str, *, repeats: bool = True) -> Pol
                 continue
             name = flips[0] if flips else "negation"
             hits.append(Opposition(name, clause.start, clause.end, counterpart.start, counterpart.end))
-        else:
+        elif clause.content.everybody == counterpart.content.everybody:
             agreed = True
     return Polarity(tuple(hits) or _find_denial(reference, reply) or _whole(expected, actual), agreed)
 
@@ -327,7 +332,7 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
 
 @lru_cache(maxsize=4096)  # replies repeat the sentences of one another; a clause has 600 characters at most
 def _read_clause(text: str) -> _Content | None:
-    raw = frozenset(_WORD.findall(text if text.isascii() else _EVERYBODY.sub("人", text)))
+    raw = frozenset(_WORD.findall(text.replace("no one", "nobody") if text.isascii() else _EVERYBODY.sub("人", text)))
     words = _stems(raw)
     if not words:
         return None
@@ -339,8 +344,9 @@ def _read_clause(text: str) -> _Content | None:
     values = find_values(text, raw)
     within = tuple(item.axis for item in values for place in negations if item.start <= place < item.end)
     within += tuple(item.axis for item in values if negations and text[item.start : item.end] in _WITH_NEGATION)
+    everybody = bool(_ALL_PERSONS.search(text))
     distinct = tuple(dict.fromkeys((item.axis, item.number) for item in values))
-    return _Content(words, len(negations), distinct, may_limit and bool(_ONLY.search(text)), within)
+    return _Content(words, len(negations), distinct, may_limit and bool(_ONLY.search(text)), within, everybody)
 
 
 _NEGATIVE_WORDS = frozenset(

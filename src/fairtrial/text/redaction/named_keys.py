@@ -31,6 +31,8 @@ _COMMON = LazyPattern(
     r"|admin|service|ingest|write|read|login|password|pass|cloud|ai|x|\d+)\Z"
 )
 """The words that may stand beside a provider's name in the name of a key. Others name something else."""
+_CAMEL_CASE = LazyPattern(r"[A-Za-z][a-z]+(?:\d{0,4}[A-Z][a-z]+){2,}(?:[A-Z]?\d{0,4}){1,2}")
+_UUID = LazyPattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _WORD = LazyPattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -59,10 +61,17 @@ def owner_under(name: str, value: str) -> str:
     """Return the provider that a name contains, if the value has the form of its keys, or an empty string."""
     for form in forms_under(name):
         is_key = re.fullmatch(form.form, value) and not is_placeholder(value)
+        if form.source == "names":  # nobody knows the form of the provider's keys
+            is_key = (is_key or _is_announced_uuid(name, value)) and not _CAMEL_CASE.fullmatch(value)
         is_key = is_key and (is_mixed(value) or _is_drawn(name, value))
         if is_key and measure_entropy(value) >= max(form.entropy, _LEAST_ENTROPY):
             return form.owner
     return ""
+
+
+def _is_announced_uuid(name: str, value: str) -> bool:
+    """Return whether a value is a UUID that a word such as `key` announces. Others name things."""
+    return _UUID.fullmatch(value) is not None and name.lower().endswith(_LAST_WORDS)
 
 
 def _is_drawn(name: str, value: str) -> bool:
