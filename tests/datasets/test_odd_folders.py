@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from traffic import conversation, write_lines
 
 from commands import fairtrial as command
 from fairtrial import UsageError
-from fairtrial.loading import data_files, shard_reading, shards
+from fairtrial.loading import data_files, documents, shard_reading, shards
 
 NOBODY = 65534
 
@@ -141,3 +142,34 @@ def test_a_folder_that_may_not_be_listed_stops_the_run(locked: Path) -> None:
     (locked / "secret").chmod(0)
     with as_nobody(), pytest.raises(UsageError, match="secret: cannot be listed: Permission denied"):
         data_files.find_data_files([locked])
+
+
+def test_a_folder_whose_files_nobody_may_look_at_stops_the_run(locked: Path) -> None:
+    """Its names can be listed, and nothing else is known of them."""
+    (locked / "secret").mkdir(mode=0o755)
+    write_lines(locked / "secret" / "a.jsonl", [conversation(3)])
+    (locked / "secret").chmod(0o444)
+    with as_nobody(), pytest.raises(UsageError, match=r"secret/a\.jsonl: Permission denied"):
+        data_files.find_data_files([locked])
+
+
+@pytest.mark.parametrize("second", ["in/a.jsonl", "./in/a.jsonl", "in/../in", "{}/in/a.jsonl"])
+def test_a_file_that_is_named_twice_in_two_spellings_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: str
+) -> None:
+    """Its conversations would count twice, and its traces likewise."""
+    monkeypatch.chdir(tmp_path)
+    write_lines(tmp_path / "in" / "a.jsonl", [conversation(1)])
+    with pytest.raises(UsageError, match=r"a\.jsonl: is named twice"):
+        data_files.find_data_files(["./in", second.format(tmp_path)])
+    with pytest.raises(UsageError, match=r"a\.jsonl: is named twice"):
+        documents.document_files(["./in", second.format(tmp_path)])
+
+
+def test_a_parquet_file_without_groups_of_rows_holds_nothing(tmp_path: Path, config: Path) -> None:
+    """The files beside it are scored."""
+    write_lines(tmp_path / "in" / "a.jsonl", [conversation(1)])
+    with pq.ParquetWriter(tmp_path / "in" / "none.parquet", pa.schema([("messages", pa.string())])):
+        pass
+    done = command("score", tmp_path / "in", "--out", tmp_path / "out", "--config", config)
+    assert (done.code, "1 attempt" in done.out) in {(0, True), (1, True)}, done.out + done.err

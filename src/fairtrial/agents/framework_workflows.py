@@ -9,6 +9,7 @@ import msgspec
 
 from fairtrial.agents.plain import as_text
 from fairtrial.errors import UnfitCaseError
+from fairtrial.records.decoding import convert
 
 
 def is_workflow(thing: Any) -> bool:
@@ -46,7 +47,7 @@ def answer_question(question: Any, message: str) -> Any:
     try:
         value = msgspec.json.decode(message)
         build = getattr(kind, "model_validate", None)
-        return msgspec.convert(value, kind) if build is None else build(value)
+        return convert(value, kind) if build is None else build(value)
     except (TypeError, ValueError, RecursionError) as error:
         wanted = getattr(kind, "__name__", kind)
         raise UnfitCaseError(f"the workflow asks for {wanted} as JSON, and the message is {message!r}") from error

@@ -10,7 +10,10 @@ import pytest
 
 from fairtrial import CaseHistory, RunHistory, case_history, evaluate, history
 from fairtrial.analysis.measured_run import MeasuredRun, measure_passes
+from fairtrial.api.stores import _find_counted
+from fairtrial.errors import StoreError
 from fairtrial.records.run import RunInfo
+from fairtrial.store.store import Store
 from graded_runs import Value, graded
 
 
@@ -76,3 +79,22 @@ def test_runs_beside_another_criterion_are_read_as_a_whole(url: str, monkeypatch
     monkeypatch.setattr("fairtrial.api.stores.measure_passes", note)
     history(series=("agent",), store=url)
     assert len(counted) == 9
+
+
+def test_runs_whose_eval_sets_have_terms_of_their_own_are_read_as_a_whole() -> None:
+    """A case that moves from one eval set to another gets other terms, though the run keeps its criteria."""
+    config = {"eval_set_ids": ["A", "B"]}
+    own = [RunInfo(str(n), "", "", "run", config=config, signatures={"m": 1, "B/m": 2}) for n in range(4)]
+    same = [RunInfo(str(n), "", "", "run", config=config, signatures={"m": 1}) for n in range(4)]
+    assert (_find_counted(own), _find_counted(same)) == (set(), {"1", "2"})
+
+
+def test_a_store_that_drops_after_a_run_takes_nothing_of_its_report(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attempts are stored, and a later look follows the series."""
+
+    def drop(_: Store) -> list[str]:
+        raise StoreError("the server is gone")
+
+    monkeypatch.setattr(Store, "run_ids", drop)
+    run = evaluate([("Grade?", "1.0")], lambda _: "1.0", [graded(0.5)], store=url)
+    assert run.info.finished

@@ -6,7 +6,6 @@ finds the problems. Both ways give the same recording.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -17,7 +16,7 @@ from fairtrial.formats.chats.smolagents_turns import STARTS
 from fairtrial.formats.jsontext import decode_text
 from fairtrial.formats.message_entries import beginning, read_response
 from fairtrial.formats.tool_failures import is_failure
-from fairtrial.records.decoding import json_decoder
+from fairtrial.records.decoding import convert
 from fairtrial.records.trace import (
     About,
     AgentDetails,
@@ -55,20 +54,13 @@ class _Chat(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     id: str | None = None
 
 
-@cache
-def _meet_types() -> None:
-    """Let msgspec note the fields of these records, one thread at a time."""
-    json_decoder(_Chat)
-
-
 def read_plain_chat(raw: Any, name: str) -> Trace | None:
     """Return the trace of a plain conversation, or None if it is not plain or needs a second look.
 
     `name` is the id of a conversation without one.
     """
-    _meet_types()
     try:
-        chat = msgspec.convert({"messages": raw} if type(raw) is list else raw, _Chat)
+        chat = convert({"messages": raw} if type(raw) is list else raw, _Chat)
     except msgspec.ValidationError:
         return None
     return _PlainTrace().add_messages(chat.messages, name if chat.id is None else chat.id)
