@@ -158,6 +158,48 @@ def test_invalid_attempts_prove_nothing_about_the_agent() -> None:
     )
 
 
+def test_a_valid_attempt_that_fails_elsewhere_does_not_pass() -> None:
+    """Its criterion passes at each valid attempt, and only an invalid attempt passes as a whole."""
+    met, unmet = Outcome("words", Score(1.0), 0.5), Outcome("calls", Score(0.0), 0.5)
+    results = [CaseResult(f"case{place}", place, (met, unmet), invalidations=()) for place in range(2)]
+    results.append(CaseResult("away", 2, (met, Outcome("calls", Score(1.0), 0.5)), invalidations=INVALID))
+    rows = valid_numbers(aggregate(results))
+    assert {row.name: row.fact for row in rows} == {
+        "the pass rate of words": "",
+        "the pass rate of calls": "the agent can fail",
+    }
+
+
+@given(
+    st.lists(st.tuples(*[st.sampled_from([0.0, 1.0, None])] * 2, st.sampled_from([(), INVALID])), max_size=8),
+    st.booleans(),
+)
+def test_a_pass_at_one_criterion_is_not_a_pass_of_the_agent(
+    rows: list[tuple[float | None, float | None, tuple[Fault, ...]]], judged: bool
+) -> None:
+    """A valid attempt has passed each criterion, none of them by a model, wherever the agent is said to pass."""
+    results = [
+        CaseResult(
+            f"case{place}",
+            place,
+            (
+                Outcome("words", Score(words), 0.5),
+                Outcome("calls", Score(calls), 0.5, judge_stats=JUDGED if judged else None),
+            ),
+            invalidations=faults,
+        )
+        for place, (words, calls, faults) in enumerate(rows)
+    ]
+    summary = aggregate(results)
+    facts = {row.fact for row in (*run_numbers(summary), *valid_numbers(summary))}
+    valid = [(words, calls) for words, calls, faults in rows if not faults]
+    if "the agent can pass" in facts:
+        assert (1.0, 1.0) in valid
+        assert not judged
+    if "the agent can fail" in facts:
+        assert any(0.0 in own for own in valid)
+
+
 values = st.lists(st.sampled_from([0.0, 0.4, 0.6, 1.0, None]), max_size=40)
 
 
@@ -393,6 +435,24 @@ def test_reports_for_people_hold_the_sentence(three_passes: str) -> None:
     assert three_passes in " ".join(done.out.split())
     assert three_passes in Path("run.md").read_text(encoding="utf-8")
     assert f"<p>{three_passes}</p>" in Path("run.html").read_text(encoding="utf-8")
+
+
+def test_reports_for_people_do_not_take_a_criterion_for_the_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No attempt passes, since no reply comes without a call, though each reply is as it should be."""
+    enter(tmp_path, monkeypatch)
+    write("test_config.json", {"criteria": {**MATCH["criteria"], "tool_trajectory_avg_score": 1.0}})
+    cases = eval_set("good", "fine", "right")
+    for case in cases["eval_cases"]:
+        for invocation in case["conversation"]:
+            invocation["intermediate_data"] = {"tool_uses": [{"name": "book", "args": {}}]}
+    write("trips.evalset.json", cases)
+    done = fairtrial(*RUN, "--markdown", "run.md", "--html", "run.html")
+    assert done.code == 1
+    for text in (done.out, *(Path(f"run.{name}").read_text(encoding="utf-8") for name in ("md", "html"))):
+        assert "With 3 cases, the pass rate of" in " ".join(text.split())
+        assert "the agent can pass" not in " ".join(re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL).split())
 
 
 def test_reports_for_programs_do_not_hold_the_sentence(three_passes: str) -> None:

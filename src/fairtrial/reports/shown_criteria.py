@@ -39,7 +39,7 @@ def informative(summary: Summary) -> list[CriterionSummary]:
 def run_numbers(summary: Summary, quote: Quote = str) -> list[TableNumber]:
     """Return the pass rates of a run, or the means with bounds if no criterion has a pass rate.
 
-    A pass proves that the agent can pass, unless a model has judged it, or an attempt of the run is invalid.
+    Nothing is proven if a model has judged the criterion, or if an attempt of the run is invalid.
     """
     rows = informative(summary)
     rates = [own for own in rows if own.pass_rate.value is not None]
@@ -49,7 +49,7 @@ def run_numbers(summary: Summary, quote: Quote = str) -> list[TableNumber]:
                 _name_rate(own, "the pass rate", rates, quote),
                 _count_sample(own, summary),
                 own.pass_rate,
-                "" if own.calls is not None or summary.invalid else _find_fact(own.pass_rate),
+                "" if own.calls is not None or summary.invalid else _find_fact(own.pass_rate, summary),
                 is_single=1 in (_count_scored(own), sum(summary.case_verdicts.values())),
             )
             for own in rates
@@ -75,7 +75,7 @@ def valid_numbers(summary: Summary, quote: Quote = str) -> list[TableNumber]:
             _name_rate(own, "the pass rate", rates, quote),
             count(own.valid.n, "valid attempt"),
             own.valid.pass_rate,
-            "" if own.calls is not None else _find_fact(own.valid.pass_rate),
+            "" if own.calls is not None else _find_fact(own.valid.pass_rate, summary),
         )
         for own in rates
         if own.valid is not None
@@ -101,5 +101,14 @@ def _count_scored(criterion: CriterionSummary) -> int:
     return criterion.passed + criterion.failed + criterion.informational + criterion.errors
 
 
-def _find_fact(pass_rate: Estimate) -> str:
-    return "the agent can pass" if pass_rate.value else "the agent can fail"
+def _find_fact(pass_rate: Estimate, summary: Summary) -> str:
+    """Return what the attempts prove about the agent, or nothing.
+
+    A failure at one criterion is a failure of its attempt. A pass at one criterion is not a pass of its attempt: that
+    is proven if more attempts passed than are invalid, and if no model judged any of their criteria.
+    """
+    if not pass_rate.value:
+        return "the agent can fail"
+    is_judged = any(own.calls is not None and own.threshold is not None for own in summary.criteria)
+    has_passed = summary.cases.get("passed", 0) > sum(summary.invalid.values())
+    return "the agent can pass" if has_passed and not is_judged else ""
