@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from fairtrial.api.conversations import OnRecording, write_recordings
 from fairtrial.api.eval_files import load_eval_set, save_eval_set
 from fairtrial.api.eval_sets.eval_set_arguments import resolve_eval_set
-from fairtrial.api.eval_sets.expecting import expect, expects_anything, keep_stated
+from fairtrial.api.eval_sets.expecting import expect, expect_or_keep, expects_anything
 from fairtrial.api.plan_options import READ, RunOptions
 from fairtrial.api.planning import plan_run
 from fairtrial.errors import UsageError
@@ -71,8 +71,8 @@ def first_cases(beginning: Beginning, target: Path, watch: Watch) -> FirstCases:
     UsageError if the agent broke in every conversation, or if no questions are there.
     """
     if beginning.recorded is not None:
-        made = keep_stated([beginning.recorded], target.name.partition(".")[0])
-        return _write_cases(target, made.eval_set, made.warnings, expects_recorded=not made.stated)
+        expected = expect_or_keep([beginning.recorded], target.name.partition(".")[0])
+        return _write_cases(target, expected.eval_set, expected.warnings, expects_recorded=not expected.stated_count)
     if beginning.questions is not None:
         eval_set = load_eval_set(beginning.questions)
         if target == beginning.questions and beginning.agent is None:
