@@ -187,3 +187,35 @@ def test_a_terminal_asks_for_messages() -> None:
         "What is the price of 7?",
         "What is the price of 8?",
     ]
+
+
+def test_recordings_are_scored_against_the_expectations_that_their_file_states() -> None:
+    """A reply that contradicts its column `expected` fails. It is not the new expectation."""
+    rows = "".join(f"Is item {number} there?,{'no' if number == 2 else 'yes'},yes\n" for number in range(4))
+    Path("log.csv").write_text(f"question,answer,expected\n{rows}", encoding="utf-8")
+    done = fairtrial("init", "--recorded", "log.csv")
+    cases = json.loads(Path("evals/log.evalset.json").read_text(encoding="utf-8"))["eval_cases"]
+    assert [case["conversation"][0]["final_response"]["parts"][0]["text"] for case in cases] == ["yes"] * 4
+    assert "✗ log-3  failed" in done.out
+    assert "until new recordings replace the file" in " ".join(done.out.split())
+    assert "fairtrial score log.csv" in Path("fairtrial.toml").read_text(encoding="utf-8")
+    remark = Path(".github/workflows/fairtrial.yml").read_text(encoding="utf-8").splitlines()[1]
+    assert "every build has the same verdict until new recordings replace the file" in remark
+
+
+def test_rows_of_json_keep_their_expectations() -> None:
+    """A row without one expects its recorded reply, and a warning says of how many rows this is true."""
+    rows = [{"question": "Open?", "answer": "no", "expected": "yes"}, {"question": "Late?", "answer": "never"}]
+    Path("log.json").write_text(json.dumps(rows), encoding="utf-8")
+    done = fairtrial("init", "--recorded", "log.json")
+    cases = json.loads(Path("evals/log.evalset.json").read_text(encoding="utf-8"))["eval_cases"]
+    texts = [case["conversation"][0]["final_response"]["parts"][0]["text"] for case in cases]
+    assert texts == ["yes", "never"]
+    assert "the files state no expectation of 1 case" in done.err
+
+
+def test_expect_says_that_it_leaves_out_a_stated_expectation() -> None:
+    """`fairtrial expect` makes the recorded replies the expectations."""
+    Path("log.csv").write_text("question,answer,expected\nOpen?,no,yes\n", encoding="utf-8")
+    done = fairtrial("expect", "log.csv", "-o", "new.evalset.json")
+    assert "what the files expect of 1 case is left out" in done.err

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from fairtrial.api.conversations import OnRecording, write_recordings
 from fairtrial.api.eval_files import load_eval_set, save_eval_set
 from fairtrial.api.eval_sets.eval_set_arguments import resolve_eval_set
-from fairtrial.api.eval_sets.expecting import expect
+from fairtrial.api.eval_sets.expecting import expect, expect_or_keep, expects_anything
 from fairtrial.api.plan_options import READ, RunOptions
 from fairtrial.api.planning import plan_run
 from fairtrial.errors import UsageError
@@ -42,7 +42,7 @@ class Beginning:
 
 @dataclass(frozen=True)
 class FirstCases:
-    """The file of an eval set, its content, and whether its expectations come from recordings."""
+    """The file of an eval set, its content, and whether all of its expectations come from recordings."""
 
     path: Path
     eval_set: EvalSet
@@ -54,7 +54,7 @@ def name_cases(beginning: Beginning, folder: Path) -> Path:
     """Return the file of the eval set. Raises UsageError if it exists, and would have to be written."""
     source = beginning.questions or beginning.recorded
     target = folder / f"{source.name.partition('.')[0] if source else 'first'}.evalset.json"
-    if beginning.questions is not None and _expects_anything(load_eval_set(beginning.questions)):
+    if beginning.questions is not None and any(map(expects_anything, load_eval_set(beginning.questions).cases)):
         return beginning.questions
     if target.exists():
         raise UsageError(
@@ -71,8 +71,8 @@ def first_cases(beginning: Beginning, target: Path, watch: Watch) -> FirstCases:
     UsageError if the agent broke in every conversation, or if no questions are there.
     """
     if beginning.recorded is not None:
-        eval_set, warnings = expect([beginning.recorded], target.name.partition(".")[0])
-        return _write_cases(target, eval_set, warnings)
+        expected = expect_or_keep([beginning.recorded], target.name.partition(".")[0])
+        return _write_cases(target, expected.eval_set, expected.warnings, expects_recorded=not expected.stated_count)
     if beginning.questions is not None:
         eval_set = load_eval_set(beginning.questions)
         if target == beginning.questions and beginning.agent is None:
@@ -114,16 +114,6 @@ def choose_criteria(cases: FirstCases) -> Mapping[str, Any]:
     return criteria
 
 
-def _expects_anything(eval_set: EvalSet) -> bool:
-    """Whether a case expects anything: a reply, calls, or checks."""
-    return any(
-        case.checks
-        or case.expected_calls is not None
-        or any(own.final_response is not None or own.steps is not None or own.checks for own in case.conversation or ())
-        for case in eval_set.cases
-    )
-
-
 def _ask_agent(eval_set: EvalSet, agent: str, watch: Watch) -> tuple[EvalSet, list[str]]:
     """Return cases with the answers of an agent as the expectations."""
     plan = plan_run(eval_set, agent, None, READ, RunOptions(1, is_scored=False))
@@ -143,7 +133,7 @@ def _ask_agent(eval_set: EvalSet, agent: str, watch: Watch) -> tuple[EvalSet, li
     return new_set, warnings
 
 
-def _write_cases(target: Path, eval_set: EvalSet, warnings: list[str]) -> FirstCases:
+def _write_cases(target: Path, eval_set: EvalSet, warnings: list[str], *, expects_recorded: bool = True) -> FirstCases:
     target.parent.mkdir(parents=True, exist_ok=True)
     save_eval_set(eval_set, target)
-    return FirstCases(target, eval_set, expects_recorded=True, warnings=tuple(warnings))
+    return FirstCases(target, eval_set, expects_recorded, tuple(warnings))

@@ -26,8 +26,13 @@ if TYPE_CHECKING:
 
 WORKFLOW = Path(".github/workflows/fairtrial.yml")
 PROJECT = Path("fairtrial.toml")
+_SAME_RECORDINGS = (
+    "The gate scores {recorded}: every build has the same verdict until new recordings replace the file "
+    "(fairtrial record QUESTIONS --agent MODULE:FUNCTION -o FILE, or an export of your traces)"
+)
 _MOST_CONVERSATIONS = 100
 _LIMITS = tuple(percent / 100 for percent in range(95, 0, -5))
+_UNKNOWN = "OWNER/fairtrial"
 _HALF_WIDTH = 0.1
 _LEAST_PASSES = 0.8
 """The share of releases in which an agent as good as now must pass the gate."""
@@ -124,32 +129,44 @@ def _project(beginning: Beginning, path: Path, criteria: Mapping[str, Any], size
     claims = f"gate.claims = [{{ at_least = {size.claim.limit} }}]\n" if size.claim else ""
     attempts = f"attempts = {size.attempts}\n" if size.attempts else ""
     rows = "".join(f"{name} = {encode_value(value)}\n" for name, value in criteria.items())
+    gate = " fairtrial run --profile ci"
+    if not beginning.agent:
+        gate = "\n#   ".join(["", *_score_commands(beginning, path, size)])
     return (
         "# The options of `fairtrial run` and `fairtrial score`, written by `fairtrial init`.\n"
         f"eval_sets = [{encode_value(path.as_posix())}]\n{agent}\n"
         "# `fairtrial criteria` lists more, also those that ask a model.\n"
         f"[criteria]\n{rows}\n"
-        f"# The gate of CI: fairtrial run --profile ci\n# {size}\n"
+        f"# The gate of CI:{gate}\n# {size}\n"
         f'[profile.ci]\n{attempts}reports.junit = "fairtrial.xml"\n'
         f'reports.json = "fairtrial.json"\n{claims}'
     )
 
 
 def _workflow(beginning: Beginning, path: Path, size: GateSize) -> str:
+    commands = ["fairtrial run --profile ci"] if beginning.agent else _score_commands(beginning, path, size)
+    command = f"run: {commands[0]}" if len(commands) == 1 else "\n  ".join(["run: |", *commands])
+    rule = "some case fails" if size.claim is None else f"it does not show that {size.claim.limit:.0%} of cases pass"
+    same = "" if beginning.agent else f"# {_SAME_RECORDINGS.format(recorded=beginning.recorded)}.\n"
+    repository = _repository()
     return _WORKFLOW.format(
-        repository=_repository(),
+        rule=rule,
+        same=same,
+        hint="  # replace OWNER with the owner of the repository of fairtrial" if repository == _UNKNOWN else "",
+        repository=repository,
         requirements=_requirements(),
-        command=_indent("run: fairtrial run --profile ci" if beginning.agent else _score(beginning, path, size)),
+        command=_indent(command),
     )
 
 
-def _score(beginning: Beginning, path: Path, size: GateSize) -> str:
+def _score_commands(beginning: Beginning, path: Path, size: GateSize) -> list[str]:
+    """Return the commands that decide about recordings."""
     recorded, expected = shlex.quote(str(beginning.recorded)), shlex.quote(path.as_posix())
     score = f"fairtrial score {recorded} --against {expected} --junit fairtrial.xml --json fairtrial.json"
     if size.claim is None:
-        return f"run: {score}"
+        return [score]
     # The claim decides, so that a failed case does not end the step.
-    return f"run: |\n  {score} || [ $? -eq 1 ]\n  fairtrial gate fairtrial.json --at-least {size.claim.limit}"
+    return [f"{score} || [ $? -eq 1 ]", f"fairtrial gate fairtrial.json --at-least {size.claim.limit}"]
 
 
 def _indent(text: str) -> str:
@@ -170,12 +187,12 @@ def _repository() -> str:
     except PackageNotFoundError:
         urls = []
     address = next((url.partition(", ")[2] for url in urls if url.startswith("Repository,")), "")
-    return "/".join(address.split("/")[-2:]) if address.startswith("https://github.com/") else "OWNER/fairtrial"
+    return "/".join(address.split("/")[-2:]) if address.startswith("https://github.com/") else _UNKNOWN
 
 
 _WORKFLOW = """\
-# Written by `fairtrial init`: the build is red if the claim in fairtrial.toml does not hold.
-name: fairtrial
+# Written by `fairtrial init`: the build is red if {rule}.
+{same}name: fairtrial
 on: [push, pull_request]
 permissions:
   contents: read
@@ -189,7 +206,7 @@ jobs:
           python-version: "3.12"
       - uses: actions/checkout@v4
         with:
-          repository: {repository}
+          repository: {repository}{hint}
           path: .fairtrial-checkout
       - run: pip install ./.fairtrial-checkout
       - run: {requirements}

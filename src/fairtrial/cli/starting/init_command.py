@@ -177,9 +177,11 @@ def _write_gate(beginning: api.Beginning, folder: Path) -> _Start:
         api.print_run(console(), run)
     size = api.size_gate(run, beginning, len(cases.eval_set.cases), api.DEFAULT_URL)
     gate_files = api.write_gate(beginning, cases, criteria, size)
-    files = [*([cases.path] if cases.expects_recorded else []), *gate_files]
+    files = [*([] if cases.path == beginning.questions else [cases.path]), *gate_files]
     remarks = [f"criteria: {', '.join(criteria)}; `fairtrial criteria` lists more", f"gate: {size}"]
     if cases.expects_recorded:
         remarks.append(f"read {cases.path}: the replies in it are expected from now on; correct those that are wrong")
+    if beginning.agent is None:
+        remarks.append(f"the gate has the same verdict until new recordings replace the file {beginning.recorded}")
     following = "fairtrial run --profile ci" if beginning.agent else f"fairtrial show {run.info.id}"
     return _Start(files, following, tuple(remarks), (run.info.id,))
