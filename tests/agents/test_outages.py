@@ -309,6 +309,14 @@ def test_the_class_of_an_exception_may_tell_of_an_outage(name: object, outage: o
     assert find_outage(error) == outage
 
 
+def test_a_throttled_model_of_strands_is_an_outage() -> None:
+    """Its exception has no status and no cause. Another class of this name is the agent's own."""
+    throttled = type("ModelThrottledException", (Exception,), {"__module__": "strands.types.exceptions"})
+    own = type("ModelThrottledException", (Exception,), {"__module__": "shop"})
+    assert find_outage(throttled("slow down")) == (429, None)
+    assert find_outage(own("slow down")) is None
+
+
 MISSING_KEYS = {
     "openai": "Missing credentials. Please pass an `api_key`, `workload_identity`, `admin_api_key`, or set the "
     "`OPENAI_API_KEY` or `OPENAI_ADMIN_KEY` environment variable.",

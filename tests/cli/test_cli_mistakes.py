@@ -138,7 +138,7 @@ MISTAKES = [
     # Stores, runs, services
     ("runs --store sqlite:///notes.db", "store-failed", "notes.db", "not a database", "--store"),
     ("runs --store sqlite:///elsewhere.db", "no-such-store", "elsewhere.db", "fairtrial run"),
-    (_RUN + "--store notes", "unusable-input", "--store", "sqlite:///runs.db"),
+    (_RUN + "--store notes", "unusable-input", "--store", "sqlite:///notes"),
     ("show 1999", "no-such-run", "'1999'", "fairtrial runs"),
     ("show RUN nocase", "unknown-name", "'nocase'"),
     ("compare RUN RUN", "unusable-input", "RUN", "itself"),

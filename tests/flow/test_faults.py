@@ -245,6 +245,7 @@ def test_an_expected_tool_that_the_agent_does_not_declare_is_the_expectations() 
         [],
         [agent("shop")],
         [agent("shop", "find", "transfer_to_agent")],
+        [agent("shop", "find", "handoff_to_agent")],
         [AgentDetails("shop", "", ({"name": "find"}, {"name": "escalate", "hands_over_to": "manager"}))],
         [agent("shop", "find", "hosted_mcp")],
         [agent("shop", "find", "mcp_server")],

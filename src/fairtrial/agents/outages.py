@@ -94,6 +94,7 @@ _NAMED: dict[str, int | None] = {
     "ResourceExhausted": 429,
     "TooManyRequests": 429,
     "ThrottlingException": 429,
+    "ModelThrottledException": 429,
     "InternalServerError": 500,
     "ServiceUnavailable": 503,
     "ServiceUnavailableError": 503,
@@ -174,7 +175,9 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status that an exception carries under one of the names that clients use."""
+    """Return the HTTP status that an exception carries under one of the names that clients use, or in its class."""
+    if type(error).__name__ in _NAMED and type(error).__module__.startswith("strands."):
+        return _NAMED[type(error).__name__]
     response = _attribute(error, "response")
     candidates = (
         *(_attribute(error, name) for name in ("status_code", "http_status", "status", "code")),

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from fairtrial.records.case import EvalCase
     from fairtrial.records.record import Json
 
-_TRANSFER = "transfer_to_"
-"""The prefix of tools by which ADK, the OpenAI Agents SDK and LangGraph hand over to another agent."""
+_TRANSFERS = ("transfer_to_", "handoff_to_")
+"""The prefixes of tools by which ADK, the OpenAI Agents SDK, LangGraph and Strands hand over to another agent."""
 _SERVERS = {"hosted_mcp", "mcp_server"}
 """The tools that the OpenAI Agents SDK and Pydantic AI declare for an MCP server that the model's provider calls."""
 
@@ -46,7 +46,7 @@ def _read_declared(trace: Trace) -> set[str]:
 def _leads_elsewhere(tool: dict[str, Json]) -> bool:
     """Return whether a tool gives access to tools that its agent does not declare."""
     name = str(tool["name"])
-    return HANDOVER in tool or name.startswith(_TRANSFER) or name in _SERVERS
+    return HANDOVER in tool or name.startswith(_TRANSFERS) or name in _SERVERS
 
 
 def forbidden_tools(expected: Collection[str], forbidden: Collection[str]) -> Iterator[str]:
