@@ -9,6 +9,9 @@ from importlib import resources
 
 from fairtrial.records.record import Record
 
+_ANY_KEY = "[A-Za-z0-9]{20,200}={0,2}|[A-Za-z0-9_-]{40,200}"
+"""The form of a row without a form: of the provider's keys, nothing but their length is supposed."""
+
 
 class KeyForm(Record, frozen=True):
     """A form of key, as a row of `key_forms.tsv`.
@@ -40,7 +43,7 @@ def read_forms() -> tuple[KeyForm, ...]:
     table = resources.files("fairtrial").joinpath("text", "redaction", "key_forms.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in table.splitlines()[1:])
     return tuple(
-        KeyForm(owner, literal, keyword, form, float(entropy or 0), check, source, date)
+        KeyForm(owner, literal, keyword, form or _ANY_KEY, float(entropy or 0), check, source, date)
         for owner, literal, keyword, form, entropy, check, source, date in rows
     )
 
