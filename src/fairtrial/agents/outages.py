@@ -88,6 +88,8 @@ _TRANSPORT_ERRORS = (
     ("pydantic_ai", "ModelConnectionError"),
 )
 """Exceptions of clients, by package and class, that mean that no response came."""
+_STATUSES = {("strands", "ModelThrottledException"): 429}
+"""Exceptions, by package and class, that stand for a status and do not carry it."""
 _NAMED: dict[str, int | None] = {
     "AuthenticationError": 401,
     "RateLimitError": 429,
@@ -176,8 +178,9 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _status(error: BaseException) -> int | None:
     """Return the HTTP status that an exception carries under one of the names that clients use, or in its class."""
-    if type(error).__name__ in _NAMED and type(error).__module__.startswith("strands."):
-        return _NAMED[type(error).__name__]
+    status = _STATUSES.get(_package_and_class(type(error)))
+    if status is not None:
+        return status
     response = _attribute(error, "response")
     candidates = (
         *(_attribute(error, name) for name in ("status_code", "http_status", "status", "code")),
@@ -219,8 +222,11 @@ def _is_transport_error(error: BaseException) -> bool:
         return error.errno is not None or _raising_file(error) in ("socket.py", "ssl.py")
     if isinstance(error, ConnectionError | socket.gaierror):
         return True
-    bases = [(base.__module__.partition(".")[0], base.__name__) for base in type(error).__mro__]
-    return any(base in _TRANSPORT_ERRORS for base in bases)
+    return any(_package_and_class(base) in _TRANSPORT_ERRORS for base in type(error).__mro__)
+
+
+def _package_and_class(kind: type) -> tuple[str, str]:
+    return kind.__module__.partition(".")[0], kind.__name__
 
 
 def _is_closed_loop(error: BaseException) -> bool:

@@ -46,7 +46,7 @@ def find_data_files(paths: Sequence[str | Path], note: Callable[[str], object] =
     for path in map(str, paths):
         is_empty = True
         for file in _remote_files(path) if is_url(path) else _local_files(path, note):
-            place = file.path if is_single or is_url(path) else os.path.abspath(file.path)  # noqa: PTH100  (far faster)
+            place = file.path if is_single else locate(file.path)
             if place in files:
                 raise UsageError(
                     f"{visible_line(file.path)}: is named twice, so that its conversations would count twice",
@@ -59,6 +59,11 @@ def find_data_files(paths: Sequence[str | Path], note: Callable[[str], object] =
                 f"{path}: holds no {', '.join(_SUFFIXES)} file, plain or packed as .gz or .zst", code="other-content"
             )
     return list(files.values())
+
+
+def locate(path: str) -> str:
+    """Return where a file is, however its path is spelled: `./a.json` and `a.json` are one file."""
+    return path if is_url(path) else os.path.abspath(path)  # noqa: PTH100  (far faster)
 
 
 def is_url(path: str) -> bool:

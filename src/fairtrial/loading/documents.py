@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -19,7 +18,7 @@ from fairtrial.formats.items import REASONING, ItemFormat, detect_item_format, i
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import Loaded, read
 from fairtrial.loading.damaged_files import read_undamaged
-from fairtrial.loading.data_files import find_data_files, is_url
+from fairtrial.loading.data_files import find_data_files, is_url, locate
 from fairtrial.loading.packed_streams import UNREADABLE, detect_packing
 from fairtrial.loading.shard_reading import Item, Refused, decode_item, read_item, read_shard
 from fairtrial.loading.shards import cut_into_shards
@@ -71,7 +70,7 @@ def document_files(paths: Sequence[str]) -> list[str]:
     files: dict[str, str] = {}
     for name in paths:
         for path in [name] if name == "-" else [file.path for file in find_data_files([name])]:
-            place = path if name == "-" or is_url(name) else os.path.abspath(path)  # noqa: PTH100
+            place = path if name == "-" else locate(path)
             if place in files:
                 raise UsageError(
                     f"{path}: is named twice, so that its traces would count twice", code="input-read-twice"

@@ -23,8 +23,7 @@ from fairtrial.reports.html_index import Cleaner, IndexedRows, Packer, data_elem
 from fairtrial.reports.html_summary import summary_html
 from fairtrial.reports.page_shell import asset, page_policy
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
-from fairtrial.reports.shown_criteria import run_numbers
-from fairtrial.reports.small_tables import describe_table
+from fairtrial.reports.shown_criteria import describe_run
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.view import RunReader, comparison_view
 from fairtrial.text.display import visible
@@ -159,7 +158,7 @@ def write_pages(
 
 
 def _view_run(reader: RunReader) -> shapes.RunView:
-    return msgspec.structs.replace(reader.view(), limits=describe_table(run_numbers(reader.run.summary)))
+    return msgspec.structs.replace(reader.view(), limits=describe_run(reader.run.summary))
 
 
 def _warnings(actual: shapes.Traces, traces: shapes.Traces | None, size: int, limit: int) -> Iterator[str]:

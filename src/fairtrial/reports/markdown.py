@@ -26,9 +26,8 @@ from fairtrial.reports.failures.mode_lines import mode_lines
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
 from fairtrial.reports.numbers import format_estimate, interval, with_unit
 from fairtrial.reports.short_texts import with_short_texts
-from fairtrial.reports.shown_criteria import informative, run_numbers
+from fairtrial.reports.shown_criteria import describe_run, informative
 from fairtrial.reports.skill_uses import skill_markdown
-from fairtrial.reports.small_tables import describe_table
 from fairtrial.reports.summary_table import MARKS
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
@@ -130,7 +129,7 @@ def _table(summary: Summary, comparison: Comparison | None) -> Iterator[str]:
     if len(rows) > _MOST_CRITERIA:
         yield f"\n… and {len(rows) - _MOST_CRITERIA} more criteria"
     yield ""
-    if sentence := describe_table(run_numbers(summary, code_span)):
+    if sentence := describe_run(summary, code_span):
         yield from (sentence, "")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.reports.small_tables import Quote, TableNumber
+from fairtrial.reports.small_tables import Quote, TableNumber, describe_table
 from fairtrial.text.display import count
 
 if TYPE_CHECKING:
@@ -34,6 +34,11 @@ def has_data(criterion: CriterionSummary) -> bool:
 def informative(summary: Summary) -> list[CriterionSummary]:
     """Return the criteria that a report shows."""
     return list(filter(has_data, summary.criteria))
+
+
+def describe_run(summary: Summary, quote: Quote = str) -> str:
+    """Return the sentence about the criteria of a run, in English. It is empty unless their table is small."""
+    return describe_table(run_numbers(summary, quote))
 
 
 def run_numbers(summary: Summary, quote: Quote = str) -> list[TableNumber]:

@@ -103,8 +103,7 @@ class RunQueries(ABC):
         Those of a run are in file order. Only a finding is decoded, and with it the name of the case.
         """
         self.commit()
-        self._find_numbers(run_ids)
-        ids = {self._number(run_id): run_id for run_id in run_ids}
+        ids = self._ids_by_number(run_ids)
         columns = (RESULTS.c.run, RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.body)
         query = sa.select(*columns).where(RESULTS.c.run.in_(ids))
         decoder = BodyDecoder(_FoundBody)
@@ -180,8 +179,7 @@ class RunQueries(ABC):
         runs may be `sampled` as in `attempt_rows`.
         """
         self.commit()
-        self._find_numbers(run_ids)
-        ids = {self._number(run_id): run_id for run_id in run_ids}
+        ids = self._ids_by_number(run_ids)
         numbers = sorted(ids)
         terms_by_run = self._read_terms_by_run(numbers)
         terms = {number: _terms_by_name(own) for number, own in terms_by_run.items()}
@@ -312,6 +310,11 @@ class RunQueries(ABC):
                 f"there is no run {run_id!r} in {show_url(self.url)}; it may have been removed", code="no-such-run"
             )
         return self._numbers[run_id]
+
+    def _ids_by_number(self, run_ids: Collection[str]) -> dict[int, str]:
+        """Return the ids of runs by their numbers, which take one query at most."""
+        self._find_numbers(run_ids)
+        return {self._number(run_id): run_id for run_id in run_ids}
 
     def _find_numbers(self, run_ids: Collection[str]) -> None:
         """Read the numbers of runs that are not known yet."""

@@ -42,8 +42,7 @@ class SeriesQueries(ViewQueries, ABC):
         attempt, it failed.
         """
         self.commit()
-        self._find_numbers(run_ids)
-        ids = {self._number(run_id): run_id for run_id in run_ids}
+        ids = self._ids_by_number(run_ids)
         numbers = sorted(ids)
         place = (RESULTS.c.run, RESULTS.c.position)
         counts = [sa.func.count(sa.case((RESULTS.c.verdict == verdict.value, 1))) for verdict in _VERDICTS]

@@ -32,8 +32,7 @@ from fairtrial.api.viewer.viewed_modes import ViewedModes
 from fairtrial.errors import UsageError
 from fairtrial.records.summary import Summary
 from fairtrial.reports.html import clean
-from fairtrial.reports.shown_criteria import run_numbers
-from fairtrial.reports.small_tables import describe_table
+from fairtrial.reports.shown_criteria import describe_run
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.view import ComparedRow, compared_row, comparison_view, run_row, run_view
 from fairtrial.reports.views.view_attempts import AgentIndex, attempt_parts, attempt_view
@@ -160,7 +159,7 @@ class StoreViewer:
             attacks=None if in_short else self._attacks(info),
         )
         notes = [*view.notes, *([f"{skipped} {EXPLANATION}"] if (skipped := self.store.count_skipped()) else [])]
-        limits = describe_table(run_numbers(summary))
+        limits = describe_run(summary)
         changes = {"clustered": index.is_repeated, "attempts": index.attempts, "notes": notes, "limits": limits}
         own = msgspec.structs.replace(view, **changes)
         return msgspec.structs.replace(own, config={}, signatures={}) if in_short else own

@@ -40,7 +40,8 @@ class Opposition(NamedTuple):
 class _Content(NamedTuple):
     """What a clause says: its stems, its number of negations, its values, and whether it is limited, as by "only".
 
-    `everybody` says whether it is about all persons. `within` has the question of a value for each negation that belongs to it, as in "none", 재고가 없 or 誰も…ません.
+    `within` has the question of a value for each negation that belongs to it, as in "none", 재고가 없 or 誰も…ません.
+    `everybody` says whether it is about all persons.
     """
 
     words: frozenset[str]
