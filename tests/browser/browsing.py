@@ -38,6 +38,11 @@ FLAGS = (
 )
 
 
+def wait_in_window(place: Any) -> None:
+    """Wait until a reader sees an element without scrolling; a page scrolls after it is drawn."""
+    pytest.importorskip("playwright.sync_api").expect(place).to_be_in_viewport()
+
+
 @contextmanager
 def launched(*flags: str) -> Iterator[Any]:
     """Run a browser during the block."""

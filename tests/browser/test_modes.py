@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Visit, axe_problems, opened, signed_in
+from browsing import Visit, axe_problems, opened, signed_in, wait_in_window
 
 from fairtrial.reports.html import write_pages
 from fairtrial.store import Store
@@ -62,8 +62,7 @@ def check_modes(page: Any) -> None:
     assert EXTRA in page.locator(".conversation .decisive").inner_text()
     assert "invocation 1, step 3" in page.locator(".decisive-note").inner_text()
     assert "step=1.3" in page.url
-    box = page.locator(".conversation .decisive").bounding_box()
-    assert 0 <= box["y"] < 900
+    wait_in_window(page.locator(".conversation .decisive"))
 
 
 def test_a_page_lists_its_modes(visit: Visit, address: str) -> None:
@@ -125,7 +124,7 @@ def test_a_viewer_says_which_mode_is_new(browser: Any, site: Site) -> None:
 def test_a_link_to_a_step_is_a_deep_link(visit: Visit, address: str) -> None:
     """A step that is unfolded and in the window, also if it is not the decisive one."""
     visit.open(f"{address}#page=case&case=12&step=1.2", "[data-step='1.2'] details[open]")
-    assert visit.page.locator("[data-step='1.2'] details").bounding_box()["y"] < 900
+    wait_in_window(visit.page.locator("[data-step='1.2'] details"))
 
 
 def test_the_section_is_accessible(browser: Any, address: str) -> None:
