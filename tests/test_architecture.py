@@ -11,6 +11,8 @@ from graphlib import TopologicalSorter
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
 import fairtrial
 
 PACKAGE = Path(fairtrial.__file__).parent
@@ -100,6 +102,7 @@ def _loading_imports(node: ast.AST) -> Iterator[str]:
             yield from _loading_imports(child)
 
 
+@pytest.mark.long
 def test_no_chain_of_imports_has_more_than_20_modules() -> None:
     """Whoever reads a module reads what it builds on. An import that only annotations need is no link of a chain."""
     graph = {

@@ -45,6 +45,16 @@ OTHER_PAGES = FIRST_PAGES[1:]
 PAGES = sorted([*FIRST_PAGES, *ROOT.glob("README.*.md"), *(ROOT / "docs").rglob("*.md")])
 TRANSLATIONS = {*runpy.run_path(str(ROOT / "docs" / "translations.py"))["find_translations"]()}
 """Their code is that of their sources, which a test of its own says."""
+SLOW_PAGES = {
+    *(
+        "docs/how-to/check-a-judge-against-people.md",
+        "docs/how-to/check-a-judge-model.md",
+        "docs/how-to/find-out-why.md",
+    ),
+    *("docs/how-to/redact-files.md", "docs/how-to/test-a-skill.md", "docs/how-to/test-your-evaluation.md"),
+    *("docs/reference/errors.md", "docs/tutorial/first-skill.md"),
+}
+"""Their commands take a second or more together."""
 FORKED = tuple(f"{program} " for program in PROGRAMS)
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 _SUBSTITUTION = re.compile(r"\$\((fairtrial [^()]*)\)")
@@ -157,7 +167,13 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page not in TRANSLATIONS], ids=lambda page: str(page.relative_to(ROOT))
+    "page",
+    [
+        pytest.param(page, id=name, marks=[pytest.mark.long] if name in SLOW_PAGES else [])
+        for page in PAGES
+        if page not in TRANSLATIONS
+        for name in [page.relative_to(ROOT).as_posix()]
+    ],
 )
 def test_page_works(page: Path, reader: Reader) -> None:
     """Whoever follows a page from its first block to its last gets what the page shows."""

@@ -48,6 +48,7 @@ def _written_codes() -> Iterator[tuple[str, str]]:
                     yield str(value.value), f"{path.name}:{value.lineno}"
 
 
+@pytest.mark.long
 def test_every_code_of_the_source_has_an_entry() -> None:
     """A code without an entry would lead nowhere."""
     written = list(_written_codes())
@@ -55,6 +56,7 @@ def test_every_code_of_the_source_has_an_entry() -> None:
     assert [f"{place}: {code}" for code, place in written if code not in ERROR_CODES and code != "error"] == []
 
 
+@pytest.mark.long
 def test_every_entry_is_a_code_of_the_source() -> None:
     """An entry that nothing raises would mislead."""
     written = {code for code, _ in _written_codes()} | {"file-system"}

@@ -122,6 +122,7 @@ class TooManyError(Exception):
     response = SimpleNamespace(headers={"retry-after": "0"})
 
 
+@pytest.mark.long
 def test_a_later_message_that_was_refused_is_sent_again() -> None:
     """A function gets the whole conversation, so that the second message can go to a new session."""
     calls: list[int] = []

@@ -6,11 +6,14 @@ import ast
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import fairtrial
 
 _PACKAGE = Path(fairtrial.__file__).parent
 
 
+@pytest.mark.long
 def test_extra_is_read_by_formats_only() -> None:
     """`extra` holds what no field holds, for writing a file back. What has a meaning has a field."""
     sources = [path for path in _PACKAGE.rglob("*.py") if "formats" not in path.relative_to(_PACKAGE).parts]

@@ -38,6 +38,7 @@ def test_names_are_nouns_of_the_domain(package: str) -> None:
     assert names.share <= words.MOST_EMPTY_NAMES or names.empty.total() <= 1, names.empty
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("folder", ["src", "tests"])
 def test_functions_are_verbs_or_fields(folder: str) -> None:
     """No function is named `estimate_cost` or `of_file`: `estimate_cost` and `measure_file` say what happens."""

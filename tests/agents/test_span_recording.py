@@ -125,6 +125,7 @@ def test_the_calls_of_a_simulated_user_are_not_the_agents() -> None:
     assert [call.name for call in recording.trace.invocations[0].tool_calls] == ["get_order"]
 
 
+@pytest.mark.long
 def test_a_program_that_exports_otlp_is_recorded() -> None:
     """The program gets the address of the run's receiver, and writes only its replies."""
     target = f"process:{sys.executable} {HERE / 'span_programs.py'}"
@@ -134,6 +135,7 @@ def test_a_program_that_exports_otlp_is_recorded() -> None:
     assert [len(own.usages or ()) for own in trace.invocations] == [2, 3]
 
 
+@pytest.mark.long
 def test_the_exporters_of_the_user_go_on() -> None:
     """A provider that the user has set stays the global one, and its exporter gets every span."""
     program = """

@@ -22,6 +22,7 @@ def test_the_table_names_every_criterion() -> None:
     assert all(question in done.out for question, _, _ in QUESTIONS)
 
 
+@pytest.mark.long
 def test_in_a_narrow_terminal_nothing_of_the_table_is_lost() -> None:
     """What each criterion needs stands below its name, within the 80 cells of a plain terminal."""
     ours, theirs = os.openpty()

@@ -120,6 +120,7 @@ def test_replies_without_facts_are_compared_by_words() -> None:
     assert project()["criteria"] == {"response_match_score": 0.5}
 
 
+@pytest.mark.long
 def test_recordings_need_no_agent() -> None:
     """The workflow scores the recordings, and its gate decides."""
     fairtrial("record", "items.csv", "--agent", "my_agents:shop", "-o", "new.jsonl")

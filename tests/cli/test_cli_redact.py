@@ -149,6 +149,7 @@ def test_json_that_a_trace_reader_reads_is_still_read() -> None:
     assert fairtrial(*value, "b.json").json == fairtrial(*value, "a.json").json
 
 
+@pytest.mark.long
 def test_measure_plants_secrets_and_counts_them() -> None:
     """Each group of kinds has a share with its interval, look-alikes too. The file stays as it was."""
     Path("a.jsonl").write_text('{"steps": [{"content": "hello"}]}\n')

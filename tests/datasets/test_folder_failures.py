@@ -119,6 +119,7 @@ def cancelling(number: int, *, cancels: bool) -> dict[str, Any]:
     return conversation(3 * number if cancels else 3 * number + 1)
 
 
+@pytest.mark.long
 def test_two_days_of_traffic_share_no_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure of 2 % on a day and of 20 % on the next has grown, and a failure that was not there is new."""
     enter(tmp_path, monkeypatch)

@@ -122,6 +122,7 @@ def test_a_thread_that_hangs_does_not_keep_the_process() -> None:
     assert {one["failure"]["cause"] for one in done.json["attempts"]} == {"no reply within 0.02 seconds"}
 
 
+@pytest.mark.long
 def test_ctrl_c_does_not_wait_for_a_thread_that_hangs() -> None:
     """Nor does it after Ctrl-C."""
     process = waiting("--store", "none", agent="commands:stuck", patience=0.1)

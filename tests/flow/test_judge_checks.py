@@ -89,6 +89,7 @@ def test_a_perfect_judge_is_right_everywhere() -> None:
     assert all(share.value == share.high == 1 and 0 < share.low < 1 for share in shares)
 
 
+@pytest.mark.long
 def test_a_judge_that_always_says_valid_has_no_specificity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its sensitivity is 1, which shows nothing."""
     script = by_rule(lambda _: "valid")

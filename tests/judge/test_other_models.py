@@ -47,6 +47,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVER_KEY", "planted-SERVER_KEY")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_another_model_counts_with_a_note(name: str) -> None:
     """The ballot has its name."""

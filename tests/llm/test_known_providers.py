@@ -160,6 +160,7 @@ def test_vertex_ai_is_called_with_the_credentials_of_google_cloud(
     assert request.headers["authorization"] == "Bearer planted-access-token"
 
 
+@pytest.mark.long
 def test_claude_is_called_at_vertex_ai(google_cloud: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With Anthropic's protocol and the credentials of Google Cloud, and never with the key of Anthropic."""
     pytest.importorskip("anthropic")

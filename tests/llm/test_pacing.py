@@ -74,6 +74,7 @@ def test_without_a_limit_the_pace_doubles() -> None:
     assert seconds < 120 * 0.4 / 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", [None, 1.0])
 def test_a_rate_limit_is_found(after: float | None) -> None:
     """10 a second: 1,000 calls within 1.3 of the 100 s that they need, few refusals, every call answered."""

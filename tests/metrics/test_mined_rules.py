@@ -81,6 +81,7 @@ def _measure(seeds: range) -> tuple[int, int, int, int]:
     return proposals, above, broken, found
 
 
+@pytest.mark.long
 def test_the_policy_is_found_and_the_bounds_hold() -> None:
     """In each world a planted rule is proposed, and no more than 5 % of cases break a proposal beyond its bound."""
     proposals, above, _, found = _measure(range(6))

@@ -77,6 +77,7 @@ def quoted(language: str) -> list[str]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", SENTENCES)
 def test_no_harmless_operator_changes_a_literal_part(language: str) -> None:
     """Each of them stands at the beginning, in the middle and at the end of a reply, and in brackets."""

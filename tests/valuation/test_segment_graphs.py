@@ -193,6 +193,7 @@ def test_a_graph_needs_a_saved_index() -> None:
         check_mode("sequence", index="i", embedded=True, approximate=True)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("graphs")
 def test_the_command_searches_with_a_graph(tmp_path: Path) -> None:
     """With and without `--approximate`, the rows are the same."""

@@ -54,6 +54,7 @@ def look(url: str) -> tuple[RunHistory, CaseHistory, CaseHistory]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attempts", [1, 3])
 def test_counted_runs_give_what_whole_runs_give(url: str, attempts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows, steps, segments and the marks of cases."""

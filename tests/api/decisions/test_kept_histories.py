@@ -65,6 +65,7 @@ def look(url: str, last: int = 50) -> RunHistory:
     return history(series=(), last=last, store=url)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gaps", [(1,) * 16, (5, 1, 9, 1), (15, 1)])
 def test_a_look_after_earlier_looks_gives_what_a_first_look_gives(url: str, gaps: Sequence[int]) -> None:
     """Cases break after the eighth run, and the threshold changes after the twelfth."""

@@ -37,6 +37,7 @@ def test_a_made_key_has_its_form() -> None:
         assert re.fullmatch(form.form, make_text(form.form, chance))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("group", sorted({canary.group for canary in SECRETS}))
 def test_the_kinds_of_a_group_are_found(group: str) -> None:
     """At least 97 % of the secrets of each group, in text and in a member of an object."""

@@ -337,6 +337,7 @@ def test_nothing_is_left_of_a_very_long_secret(text: str) -> None:
     assert len(redactions) == 1
 
 
+@pytest.mark.long
 def test_long_keys_are_not_kept() -> None:
     """What common keys tell is remembered. An object may have any keys, also long ones and very many."""
     tracemalloc.start()
