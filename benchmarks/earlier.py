@@ -3,7 +3,8 @@
     git worktree add ../earlier COMMIT
     .venv/bin/python benchmarks/earlier.py ../earlier [--times 7] [load score ...]
 
-The earlier tree runs with its own `src` and its own scripts of `benchmarks/sides`. Both sides use this environment.
+The earlier tree runs with its own `src` and its own scripts of `benchmarks/sides`, but for ROUGE and for reading.
+Both sides use this environment; a library that only the earlier tree needs is added by PYTHONPATH.
 Both run in turn, and the printed ratio is the median of the ratios of the turns. CPU is user and system time.
 """
 
@@ -60,9 +61,9 @@ class Tree:
 
         return self._script(script, *arguments)
 
-    def reading(self, file: Path) -> Callable[[Path], float]:
-        """Return the CPU in which the package of the tree reads the conversations of a file."""
-        return self._script(measuring.SIDES / "conversations_read.py", file)
+    def ours(self, name: str, *arguments: str | Path) -> Callable[[Path], float]:
+        """Return the CPU that a script of this tree measures with the package of the tree."""
+        return self._script(measuring.SIDES / name, *arguments)
 
     def _script(self, script: Path, *arguments: str | Path) -> Callable[[Path], float]:
         def cpu(folder: Path) -> float:
@@ -72,7 +73,7 @@ class Tree:
         return cpu
 
     def _run(self, command: Sequence[str | Path], folder: Path) -> measuring.Taken:
-        environment = {"PYTHONPATH": str(self.folder / "src")}
+        environment = {"PYTHONPATH": os.pathsep.join([str(self.folder / "src"), os.environ.get("PYTHONPATH", "")])}
         return measuring.run(command, cwd=folder, environment=environment, codes=_NOT_PASSED)
 
 
@@ -85,7 +86,7 @@ def _works(material: Path) -> dict[str, Callable[[Tree], Callable[[Path], float]
         "startup": lambda tree: tree.cli("--help"),
         "example_score": lambda tree: tree.cli("score", example, "--against", example, *config),
         "example_run": lambda tree: tree.cli("run", example, *agent, *config),
-        "rouge": lambda tree: tree.side("rouge", "1000", "300"),
+        "rouge": lambda tree: tree.ours("rouge_fairtrial.py", "1000", "300", "new"),
         "trajectory": lambda tree: tree.side("trajectory", "100", "EXACT", "0", "flat"),
         "trajectory_any_order": lambda tree: tree.side("trajectory", "100", "ANY_ORDER", "0", "flat"),
         "trajectory_differing": lambda tree: tree.side("trajectory", "100", "EXACT", "10", "flat"),
@@ -98,7 +99,7 @@ def _works(material: Path) -> dict[str, Callable[[Tree], Callable[[Path], float]
 
 
 def _reading(file: Path) -> Callable[[Tree], Callable[[Path], float]]:
-    return lambda tree: tree.reading(file)
+    return lambda tree: tree.ours("conversations_read.py", file)
 
 
 def write_conversations(folder: Path, count: int) -> None:
