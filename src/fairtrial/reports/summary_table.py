@@ -15,7 +15,7 @@ from fairtrial.reports.decisions.comparison_table import pass_k_table
 from fairtrial.reports.decisions.gate_report import gate_report
 from fairtrial.reports.judges.judge_states import judge_states
 from fairtrial.reports.numbers import dollars, format_estimate, interval, make_estimate, rate, with_unit
-from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.rows import INTERVAL, Name, Rows
 from fairtrial.reports.shown_criteria import informative, run_numbers, valid_numbers
 from fairtrial.reports.skill_uses import skill_tables
 from fairtrial.reports.small_tables import table_sentence
@@ -115,7 +115,7 @@ def _pairs(summary: Summary) -> Rows:
     rows = Rows(("judged by a panel", "two models", "agreement", "pairs of votes"))
     for criterion in summary.criteria:
         for pair in criterion.pair_agreements:
-            models = visible_line(f"{pair.first}, {pair.second}")
+            models = Name(visible_line(f"{pair.first}, {pair.second}"))
             rows.add(criterion.criterion, models, rate(pair.equal / pair.pairs), f"{pair.pairs:,}")
     return rows
 
