@@ -277,8 +277,8 @@ class _RunTally:
             return Verdict.INFORMATIONAL, [_NO_THRESHOLDS.format(thresholds=spell("thresholds"))]
         if only_informs and informs:
             unscored.append("no metric has a value, so that the run informs about nothing")
-        elif only_informs and not unapplied:
-            unscored.append("no criterion has a threshold, so that nothing decides")
+        elif only_informs:
+            unscored += [] if unapplied else ["no criterion has a threshold, so that nothing decides"]
         elif not self.by_case[Verdict.PASSED]:
             unscored.append("no case passed" if self.by_case else "there are no cases")
         elif not self._valid_passes:

@@ -32,9 +32,6 @@ def threshold_option(scale: Range) -> Option:
     return Option("threshold", Annotated[float, Prepared(_number), meta], None)
 
 
-_UNDECIDING = "{'threshold': null} computes the criterion without deciding anything"
-
-
 def read_criterion(
     part: ConfigPart, options: Sequence[Option], scale: Range, *, lenient: bool, open_ended: bool = False
 ) -> tuple[dict[str, Any], list[str]]:
@@ -46,10 +43,10 @@ def read_criterion(
     if isinstance(part.value, Mapping):
         values = reader.values(part.value, (threshold_option(scale), *options), part.pointer, open_ended=open_ended)
         if "threshold" not in part.value and not lenient and not reader.misfits:
-            reader.note(part.pointer, f"must have 'threshold'; {_UNDECIDING}")
-    elif part.value is None:
-        values = {}
-        reader.note(part.pointer, f"must be a number or an object with options, got null; {_UNDECIDING}")
+            reader.note(
+                part.pointer,
+                "must have 'threshold'; {'threshold': null} computes the criterion without deciding anything",
+            )
     else:
         alone = Annotated[float, Prepared(_number, besides="an object with options"), Meta(**_limits(scale))]
         values = reader.values(part.options, options, part.pointer)
