@@ -179,6 +179,12 @@ def test_run_verdicts(results: list[CaseResult], verdict: Verdict, reason: str |
     assert reason in found.reasons if reason else found.reasons == ()
 
 
+def test_a_threshold_that_applied_to_no_case_is_not_denied() -> None:
+    """The reasons do not say that no criterion has a threshold beside one that has."""
+    both = [CaseResult("a", 0, (*nothing(0).outcomes, Outcome("other", Score(1.0), None)))]
+    assert aggregate(both).reasons == (f"m{UNAPPLIED}",)
+
+
 def test_a_default_criterion_that_applies_to_no_case_does_not_count_if_another_decides() -> None:
     """Nobody asked for it. A note names it, and a criterion that somebody asked for still counts."""
     both = [CaseResult("a", 0, (*nothing(0).outcomes, Outcome("other", Score(1.0), 0.5)))]

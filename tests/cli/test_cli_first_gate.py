@@ -220,3 +220,14 @@ def test_expect_says_that_it_leaves_out_a_stated_expectation() -> None:
     Path("log.csv").write_text("question,answer,expected\nOpen?,no,yes\n", encoding="utf-8")
     done = fairtrial("expect", "log.csv", "-o", "new.evalset.json")
     assert "what the files expect of 1 case is left out" in done.err
+
+
+def test_a_table_without_known_columns_is_advised_what_init_can_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`init` has no option for the columns, so that it advises their names."""
+    enter(tmp_path, monkeypatch)
+    Path("own_agent.py").write_text(AGENT, encoding="utf-8")
+    Path("own.csv").write_text("a,b\nHi?,Hello\n", encoding="utf-8")
+    refused = fairtrial("init", "--agent", "own_agent:polite", "--csv", "own.csv")
+    assert (refused.code, "rename 'COLUMN' to 'input'" in refused.err, "--map" in refused.err) == (2, True, False)

@@ -138,17 +138,29 @@ def test_the_user_names_columns(content: Any, columns: Mapping[str, str], expect
         (
             "question,answer\nHi?,Hello\n",
             {},
-            "'answer' may be what is expected, or what the agent replied; write --map",
+            "'answer' may be what is expected, or what the agent replied; write columns={'expected': 'answer'} or ",
         ),
-        ("question,prompt\na,b\n", {}, "write --map input=question or --map input=prompt"),
-        ("question,reference,ground_truth\na,b,c\n", {}, "--map expected=reference or --map expected=ground_truth"),
-        ("a,b\n1,2\n", {}, "has no column of the user's messages; write --map input=COLUMN; its columns are 'a', 'b'"),
+        ("question,prompt\na,b\n", {}, "write columns={'input': 'question'} or columns={'input': 'prompt'}"),
+        (
+            "question,reference,ground_truth\na,b,c\n",
+            {},
+            "columns={'expected': 'reference'} or columns={'expected': 'ground_truth'}",
+        ),
+        (
+            "a,b\n1,2\n",
+            {},
+            "has no column of the user's messages; write columns={'input': 'COLUMN'}; its columns are 'a', 'b'",
+        ),
         (
             "question,b\n1,2\n",
             {"expected": "c"},
-            "--map expected=c: has no such column; its columns are 'question', 'b'",
+            "columns expected=c: has no such column; its columns are 'question', 'b'",
         ),
-        ([{"inputs": {"a": "x", "b": "y"}}], {}, "write --map input=inputs.a or --map input=inputs.b"),
+        (
+            [{"inputs": {"a": "x", "b": "y"}}],
+            {},
+            "write columns={'input': 'inputs.a'} or columns={'input': 'inputs.b'}",
+        ),
     ],
 )
 def test_an_ambiguous_table_is_refused(content: Any, columns: Mapping[str, str], message: str) -> None:

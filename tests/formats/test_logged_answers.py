@@ -94,7 +94,7 @@ def test_a_second_list_of_messages_is_refused(key: str, value: Any) -> None:
 
 def test_a_text_that_may_be_the_reply_or_the_reference_is_a_question() -> None:
     """Nobody knows which, and without it the reply is empty."""
-    with pytest.raises(FormatError, match="--map reply=answer or --map expected=answer"):
+    with pytest.raises(FormatError, match=r"write columns=\{'reply': 'answer'\} or columns=\{'expected': 'answer'\}"):
         load({"messages": [ASKED], "answer": "42"}, "log.json")
 
 

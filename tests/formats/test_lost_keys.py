@@ -124,5 +124,5 @@ def test_a_column_with_calls_that_nobody_named_is_said() -> None:
     row = {"question": "hi", "expected": "yo", "zzz": [CALL]}
     found = load([row, row], "shop.json")
     assert [warning for warning in found.warnings if "zzz" in warning] == [
-        "shop.json: /0/zzz: holds calls that are not read; --map says which column is which"
+        "shop.json: /0/zzz: holds calls that are not read; write columns={'input': 'COLUMN'}"
     ]

@@ -73,7 +73,9 @@ def test_a_threshold_of_null_informs() -> None:
 
 def test_an_object_without_threshold_is_refused() -> None:
     """A threshold that was forgotten, or misspelt beyond recognition, would let every agent pass."""
-    with pytest.raises(ConfigError, match=r"/criteria/response_match_score: must have 'threshold'; null computes"):
+    with pytest.raises(
+        ConfigError, match=r"/response_match_score: must have 'threshold'; {'threshold': null} computes"
+    ):
         built({"response_match_score": {"rouge_type": "rougeL"}})
 
 

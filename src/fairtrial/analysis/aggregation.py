@@ -278,7 +278,7 @@ class _RunTally:
         if only_informs and informs:
             unscored.append("no metric has a value, so that the run informs about nothing")
         elif only_informs:
-            unscored.append("no criterion has a threshold, so that nothing decides")
+            unscored += [] if unapplied else ["no criterion has a threshold, so that nothing decides"]
         elif not self.by_case[Verdict.PASSED]:
             unscored.append("no case passed" if self.by_case else "there are no cases")
         elif not self._valid_passes:

@@ -70,9 +70,7 @@ def attempt_argument(text: str) -> AttemptOptions:
         options, _warnings = attempt_options(raw, pointer="")
     except ConfigError as error:
         hint = f"; did you mean {count},at_least:{rule}?" if rule.isdecimal() else ""
-        raise UsageError(
-            f"{spell('attempts')} {text}: {error}{hint or '; for example 10,mean or shop:order_status=10,at_least:8'}"
-        ) from None
+        raise UsageError(f"{spell('attempts')} {text}: {error}{hint or '; for example 10,mean'}") from None
     if not scope:
         return options
     return AttemptOptions(cases={scope: options}) if ":" in scope else AttemptOptions(eval_sets={scope: options})

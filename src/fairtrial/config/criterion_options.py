@@ -43,7 +43,10 @@ def read_criterion(
     if isinstance(part.value, Mapping):
         values = reader.values(part.value, (threshold_option(scale), *options), part.pointer, open_ended=open_ended)
         if "threshold" not in part.value and not lenient and not reader.misfits:
-            reader.note(part.pointer, "must have 'threshold'; null computes the criterion without deciding anything")
+            reader.note(
+                part.pointer,
+                "must have 'threshold'; {'threshold': null} computes the criterion without deciding anything",
+            )
     else:
         alone = Annotated[float, Prepared(_number, besides="an object with options"), Meta(**_limits(scale))]
         values = reader.values(part.options, options, part.pointer)

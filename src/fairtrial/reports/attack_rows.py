@@ -9,9 +9,10 @@ from rich.console import Console
 
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import interval, rate
-from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.rows import INTERVAL, Name, Rows
 from fairtrial.reports.small_tables import TableNumber, describe_table, table_sentence
 from fairtrial.text.display import DASH, count, visible_line
+from fairtrial.text.translated_lines import say_sentence
 
 if TYPE_CHECKING:
     from fairtrial.records.attacks.attack_report import AttackRate, AttackReport
@@ -32,7 +33,7 @@ def print_attacks(console: Console, report: AttackReport, *, rates_only: bool = 
     """Print the rates of an attack run, and the success by attack, goal, place, tool and language."""
     rows = Rows(("", "rate", INTERVAL, "of"))
     for title, cells in _rates(report):
-        rows.add(title, *cells)
+        rows.add(say_sentence(title), *cells)
     console.print(rows, *table_sentence(_numbers(report)))
     for line in _notes(report):
         console.print(visible_line(line), style="dim", markup=False, highlight=False)
@@ -40,7 +41,7 @@ def print_attacks(console: Console, report: AttackReport, *, rates_only: bool = 
         return
     table = Rows(("attack success by", "", "rate", INTERVAL, "of"))
     for row in report.rows:
-        table.add(row.by, visible_line(row.name), *_cells(row.success))
+        table.add(say_sentence(row.by), Name(visible_line(row.name)), *_cells(row.success))
     console.print(table)
 
 

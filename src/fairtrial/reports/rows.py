@@ -19,20 +19,29 @@ _NAME_WIDTH = 24
 """The fewest cells of a column of names. Longer names are broken into lines, so that numbers need not be."""
 
 
+class Name(str):
+    """A name or a text of a user in a table. It stays as it is in each language, also if it is a word of the tables."""
+
+    __slots__ = ()
+
+
 @dataclass
 class Rows:
-    """A table of names with their numbers. If it is too wide for the terminal, it becomes a list."""
+    """A table of names with their numbers. If it is too wide for the terminal, it becomes a list.
+
+    The first cell of a row is a `Name`. If it is a word of this package, the caller translates it.
+    """
 
     titles: tuple[str, ...]
     rows: list[tuple[tuple[str, ...], str]] = field(default_factory=list)
 
     def add(self, name: str, *cells: str, style: str = "") -> None:
         """Add a row."""
-        self.rows.append(((visible_line(name), *cells), style))
+        self.rows.append(((Name(visible_line(name)), *cells), style))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Render the table if it fits, otherwise the list."""
-        titles = tuple(map(say, self.titles))
+        titles = tuple(map(_say_title, self.titles))
         columns = list(zip(titles, *(cells for cells, _ in self.rows), strict=True))
         widths = [max(map(cell_len, column)) for column in columns]
         table_width = min(widths[0], _NAME_WIDTH) + sum(widths[1:]) + 2 * len(widths)
@@ -40,9 +49,9 @@ class Rows:
 
     def _table(self) -> Table:
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, show_edge=False)
-        table.add_column(say(self.titles[0]), overflow="fold")
+        table.add_column(_say_title(self.titles[0]), overflow="fold")
         for title in self.titles[1:]:
-            table.add_column(say(title), justify="right", no_wrap=True)
+            table.add_column(_say_title(title), justify="right", no_wrap=True)
         for cells, style in self.rows:
             table.add_row(*cells, style=style)
         return table
@@ -50,12 +59,17 @@ class Rows:
     def _list(self) -> RenderableType:
         # In a list an interval follows its number in brackets, so its title stands once, in the first line.
         note = say(" (with {interval}s)", interval=say(INTERVAL)) if INTERVAL in self.titles else ""
-        lines: list[RenderableType] = [Text(f"{say(self.titles[0])}{note}", "dim")]
+        lines: list[RenderableType] = [Text(f"{_say_title(self.titles[0])}{note}", "dim")]
         for (name, *cells), style in self.rows:
             numbers = ""
             for title, cell in zip(self.titles[1:], cells, strict=True):
                 if cell not in ("", DASH):
-                    named = f"{say(title)} {cell}".lstrip()
+                    named = f"{_say_title(title)} {cell}".lstrip()
                     numbers += f" ({cell})" if title == INTERVAL else f"{', ' if numbers else ''}{named}"
             lines += [Text(name, f"{style} bold"), Padding(Text(numbers, style), (0, 0, 0, 4))]
         return Group(*lines)
+
+
+def _say_title(title: str) -> str:
+    """Return the title of a column in the language of the terminal. The name of a criterion stays as it is."""
+    return title if isinstance(title, Name) else say(title)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fairtrial.reports.markdown_text import code_span
-from fairtrial.reports.rows import Rows
+from fairtrial.reports.rows import Name, Rows
 from fairtrial.text.display import DASH, count, visible_line
 from fairtrial.text.languages import say
 
@@ -45,7 +45,7 @@ def skill_tables(uses: Sequence[SkillUse]) -> list[Rows]:
         lead = say("should use ↓ used →")
         if variant != _WITH:
             lead = say("should use ↓ used → ({variant})", variant=visible_line(variant))
-        titles = [lead, *(visible_line(name) if name else say("no skill") for name in names)]
+        titles = [lead, *(Name(visible_line(name)) if name else say("no skill") for name in names)]
         if rest := _has_rest(own, names):
             titles.append(say("other skills"))
         rows = Rows(tuple(titles))

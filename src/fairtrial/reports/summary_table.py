@@ -15,13 +15,14 @@ from fairtrial.reports.decisions.comparison_table import pass_k_table
 from fairtrial.reports.decisions.gate_report import gate_report
 from fairtrial.reports.judges.judge_states import judge_states
 from fairtrial.reports.numbers import dollars, format_estimate, interval, make_estimate, rate, with_unit
-from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.rows import INTERVAL, Name, Rows
 from fairtrial.reports.shown_criteria import informative, run_numbers, valid_numbers
 from fairtrial.reports.skill_uses import skill_tables
 from fairtrial.reports.small_tables import table_sentence
 from fairtrial.reports.spending import spending_rows
 from fairtrial.text.display import DASH, visible, visible_line
-from fairtrial.text.languages import say, say_count, say_reason
+from fairtrial.text.languages import say, say_count
+from fairtrial.text.translated_lines import say_sentence
 
 if TYPE_CHECKING:
     from fairtrial.records.judging.calibration import Calibration
@@ -114,7 +115,7 @@ def _pairs(summary: Summary) -> Rows:
     rows = Rows(("judged by a panel", "two models", "agreement", "pairs of votes"))
     for criterion in summary.criteria:
         for pair in criterion.pair_agreements:
-            models = visible_line(f"{pair.first}, {pair.second}")
+            models = Name(visible_line(f"{pair.first}, {pair.second}"))
             rows.add(criterion.criterion, models, rate(pair.equal / pair.pairs), f"{pair.pairs:,}")
     return rows
 
@@ -156,7 +157,7 @@ def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableTyp
         for verdict, n in summary.cases.items()
     )
     seconds = "" if info.seconds is None else say(" in {seconds} s", seconds=f"{info.seconds:.1f}")
-    reasons = f": {visible_line('; '.join(map(say_reason, summary.reasons)))}" if summary.reasons else ""
+    reasons = f": {visible_line('; '.join(map(say_sentence, summary.reasons)))}" if summary.reasons else ""
     # An interrupted run does not have a verdict yet, even if every attempt so far has passed.
     if info.finished is None:
         mark, style = MARKS[Verdict.UNSCORED]
@@ -177,7 +178,7 @@ def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableTyp
     if summary.attempt_rules:
         cases = ", ".join(_count_verdict(n, verdict) for verdict, n in summary.case_verdicts.items())
         total_cases = sum(summary.case_verdicts.values())
-        needed = say("  (needed: {rules})", rules="; ".join(summary.attempt_rules))
+        needed = say("  (needed: {rules})", rules="; ".join(map(say_sentence, summary.attempt_rules)))
         lines.append(Text(f"{say_count(total_cases, 'case')}: {cases}{needed}", "dim"))
     decisions = [] if summary.decision is None else [gate_report(summary.decision)]
     return Group(*lines, *decisions)

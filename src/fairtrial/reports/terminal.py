@@ -24,6 +24,7 @@ from fairtrial.reports.transcript import Transcript
 from fairtrial.reports.transcript_lines import Line, fold_middle, transcript_lines
 from fairtrial.text.display import shorten, visible, visible_line
 from fairtrial.text.languages import say, say_count
+from fairtrial.text.translated_lines import say_sentence
 
 if TYPE_CHECKING:
     from fairtrial.records.attempt import Failure
@@ -123,7 +124,8 @@ def _case_head(attempts: CaseAttempts) -> RenderableType:
     """Return the line of a case with several attempts: its verdict, and the rule that made it."""
     verdict = attempts.verdict
     several = say_count(len(attempts.results), "attempt")
-    counts = say("  {n} of {attempts} passed, needed: {rule}", n=attempts.passed, attempts=several, rule=attempts.rule)
+    rule = say_sentence(str(attempts.rule))
+    counts = say("  {n} of {attempts} passed, needed: {rule}", n=attempts.passed, attempts=several, rule=rule)
     name = (visible_line(attempts.results[0].title), "bold")
     return marked_line(verdict, name, "  ", (say(verdict.value), MARKS[verdict][1]), (counts, "dim"))
 

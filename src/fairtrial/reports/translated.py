@@ -9,7 +9,7 @@ from rich.constrain import Constrain
 from rich.padding import Padding
 from rich.text import Text
 
-from fairtrial.reports.rows import Rows
+from fairtrial.reports.rows import Name, Rows
 from fairtrial.text.languages import ENGLISH, chosen_language
 from fairtrial.text.translated_lines import say_sentence
 
@@ -28,8 +28,12 @@ def translate(report: Any) -> Any:
         sides = (report.top, report.right, report.bottom, report.left)
         return Padding(translate(report.renderable), sides, style=report.style)
     if isinstance(report, Rows):
-        return Rows(report.titles, [(tuple(map(say_sentence, cells)), style) for cells, style in report.rows])
+        return Rows(report.titles, [(tuple(map(_translate_cell, cells)), style) for cells, style in report.rows])
     return report
+
+
+def _translate_cell(cell: str) -> str:
+    return cell if isinstance(cell, Name) else say_sentence(cell)
 
 
 def _translate_text(text: Text) -> Text:

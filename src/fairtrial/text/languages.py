@@ -16,7 +16,6 @@ from typing import Any
 LANGUAGES = ("en", "ko", "ja", "zh-TW", "zh-CN")
 ENGLISH = "en"
 _TRADITIONAL = re.compile(r"hant|tw|hk|mo")
-_COUNTED = re.compile(r"(\d+) cases? (.+)")
 _PLACE = re.compile(r"\{(\w+)\}")
 _language = ContextVar("fairtrial_language", default=ENGLISH)
 
@@ -82,12 +81,6 @@ def say_count(number: int, noun: str) -> str:
 
         return count(number, noun)
     return say(f"{{n}} {noun}s", n=f"{number:,}")
-
-
-def say_reason(reason: str) -> str:
-    """Return a reason for the verdict of a run, as a run stores it in English: `2 cases failed`."""
-    match = None if _language.get() == ENGLISH else _COUNTED.fullmatch(reason)
-    return say(reason) if match is None else say(f"{{n}} cases {match[2]}", n=match[1])
 
 
 @cache

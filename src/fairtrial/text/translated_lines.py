@@ -3,10 +3,14 @@
 A template is an English text with places, for example `{path}: expected {wanted}, got {got}`. The text in a place
 stays as it is, because it is a name or a value. A place whose name ends in `_text` holds a sentence itself, and the
 places `n` and `m` hold numbers, and `path`, `tool`, `low` and `high` hold no space.
+
+A sentence is translated as a whole or not at all: if a place would hold English words that nothing translates, the
+template does not fit. Only the places of `_FOREIGN`, and a place behind a colon, may hold the words of somebody else.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -23,10 +27,30 @@ _DEEPEST = 8
 _JOINTS = ("; ", ": ")
 _FITS = {"n": _NUMBER, "m": _NUMBER, "path": _NAME, "tool": _NAME, "low": _NAME, "high": _NAME}
 """What may stand in places of these names."""
+_FOREIGN = frozenset(
+    re.findall(
+        r"\w+",
+        "actual args calculation calls case change condition detail error error_text example fact feature hint how loss"
+        " note place quote state text text_text title topic type warning warning_text why",
+    )
+)
+"""Places that hold the words of users, agents and other programs, which stay as they are."""
+_PHRASES = ("type_text", "other_text")
+"""Places that hold words of this package and nothing else."""
+_QUOTED = LazyPattern(r"`[^`]*`|'[^']*'|\"[^\"]*\"")
+_JOINING = LazyPattern(
+    r"(?<![\w.@/-])(?:(?:an?|the|of|or|and|to|with|is|are|no|not|that|which|it|its|by|for|than)(?=[ ,;:]|$)"
+    r"|[0-9][0-9,.]* [a-z]{3,})"
+)
+"""English words that only a phrase has: an article, a preposition, a conjunction, or a number of things."""
+_PLAIN = LazyPattern(r"(?<![\w.@/-])[a-z]{2,} \S")
+"""A plain word before another one."""
+_THREE = LazyPattern(r"(?<![\w.@/-])(?:[a-z]{2,} ){2}[a-z]{2,}")
+"""Three plain words. The name of a case or of a criterion may have two."""
 _ADVICE = ("; did you mean ", "; for example ")
 _FEWEST, _ENOUGH = 2, 8
 """The letters that a template has beside its places: if it begins with a word or with a certain place, and if not."""
-_SINGULAR = LazyPattern(r"1 ([a-z][a-z ]{0,30})")
+_SINGULAR = LazyPattern(r"1 ([a-z]+)((?: [a-z']+){0,9})")
 _INDENT = LazyPattern(r"\s*(?:[✓✗!…-] )?")
 
 
@@ -62,14 +86,17 @@ def _translate(language: str, text: str, depth: int) -> str | None:
     whole = translations(language).get(text)
     if whole is not None or not depth:
         return whole
-    if (match := _SINGULAR.fullmatch(text)) and (plural := sentences(language).get(f"{{n}} {match[1]}s")):
-        return plural.replace("{n}", "1")
+    if match := _SINGULAR.fullmatch(text):
+        plurals = (f"{{n}} {match[1]}{match[2]}s", f"{{n}} {match[1]}s{match[2]}")
+        if plural := next(filter(None, map(sentences(language).get, plurals)), ""):
+            return plural.replace("{n}", "1")
     if advice := next((own for own in _ADVICE if own in text), ""):
         place = text.rindex(advice)
         return _join(language, text[:place], "; ", text[place + len("; ") :], depth)
     for template in _templates(language):
-        if (values := _match(template, text)) is not None:
-            return _fill(language, template, values, depth)
+        values = _match(template, text)
+        if values is not None and (filled := _fill(language, template, values, depth)) is not None:
+            return filled
     for joint in _JOINTS:
         head, _, tail = text.partition(joint)
         if tail and (joined := _join(language, head, joint, tail, depth)) is not None:
@@ -78,22 +105,36 @@ def _translate(language: str, text: str, depth: int) -> str | None:
 
 
 def _join(language: str, head: str, joint: str, tail: str, depth: int) -> str | None:
-    """Return a text of two parts of which at least one could be translated, or None.
+    """Return a text of two parts that could be translated, or None.
 
-    What stands before a colon is a name or a place: `evals/shop.json: /cases/0: must have 'id'`.
+    One word before a colon is a name or a place: `evals/shop.json: /cases/0: must have 'id'`. A part without an English
+    phrase is a name or a value.
     """
-    start = translations(language).get(head) if joint == ": " else _translate(language, head, depth - 1)
+    is_name = joint == ": " and " " not in head
+    start = None if is_name else _translate(language, head, depth - 1)
     rest = _translate(language, tail, depth - 1)
-    return None if start is None and rest is None else f"{start or head}{joint}{rest or tail}"
+    if (start is None and rest is None) or (start is None and _is_prose(head)) or (rest is None and _is_prose(tail)):
+        return None
+    return f"{start or head}{joint}{rest or tail}"
 
 
-def _fill(language: str, template: _Template, values: Sequence[str], depth: int) -> str:
-    """Return the translation of a template with its values. A value that is a sentence is translated, too."""
-    own = {
-        name: (name.endswith("_text") and _translate(language, value, depth - 1)) or value
-        for name, value in zip(template.places, values, strict=True)
-    }
-    return _PLACE.sub(lambda place: own[place[1]], template.translation)
+def _fill(language: str, template: _Template, values: Sequence[str], depth: int) -> str | None:
+    """Return the translation of a template with its values, or None if a value is a phrase that nothing translates."""
+    own = {}
+    for before, place, value in zip(template.literals, template.places, values, strict=False):
+        is_phrase = place in _PHRASES or (place not in _FOREIGN and _is_prose(value, place))
+        text = _translate(language, value, depth - 1) if is_phrase or place.endswith("_text") else None
+        if text is None and is_phrase and not before.endswith(": "):
+            return None
+        own[place] = text or value
+    return _PLACE.sub(lambda match: own[match[1]], template.translation)
+
+
+def _is_prose(text: str, place: str = "") -> bool:
+    """Return whether a text has an English phrase outside of quotes. A place `name` may hold a name of two words."""
+    bare = _QUOTED.sub("''", text)
+    words = _THREE if place == "name" else _PLAIN
+    return _JOINING.search(bare) is not None or words.search(bare) is not None
 
 
 def _match(template: _Template, text: str) -> Sequence[str] | None:

@@ -15,7 +15,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.score import PartKind, part_text
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import format_estimate, interval, make_estimate, number
-from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.rows import INTERVAL, Name, Rows
 from fairtrial.stats import agreement as stats
 from fairtrial.stats.clustered import mean_of_rates
 from fairtrial.stats.judge_agreement import estimate_agreement
@@ -170,12 +170,12 @@ def label_report(run: Run) -> RenderableType:
         rows.add(
             label.case.case,
             str(label.attempt),
-            visible_line(label.criterion),
-            DASH if label.part is None else visible_line(str(label.part)),
+            Name(visible_line(label.criterion)),
+            DASH if label.part is None else Name(visible_line(str(label.part))),
             UNSURE if label.value is None else number(label.value),
-            visible_line(label.author) or DASH,
+            Name(visible_line(label.author)) or DASH,
             label.at[:16].replace("T", " "),
-            visible_line(shorten(label.note, _NOTE_LENGTH)),
+            Name(visible_line(shorten(label.note, _NOTE_LENGTH))),
         )
     columns = ("people", "outcomes", "equal", INTERVAL, "kappa", INTERVAL, "alpha", INTERVAL)
     agreements = Rows(("agreement of people", *columns))

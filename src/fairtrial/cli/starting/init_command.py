@@ -16,8 +16,10 @@ from fairtrial import api
 from fairtrial.cli import exit_codes
 from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
+from fairtrial.cli.option_names import name_option
 from fairtrial.cli.options import trust_flags
 from fairtrial.cli.output import stdout_as_stderr
+from fairtrial.errors import spelling
 from fairtrial.text.display import count, visible, visible_line
 
 if TYPE_CHECKING:
@@ -77,7 +79,8 @@ def init(
         raise click.UsageError("takes --skill, --example, --for, or --agent with its files, and only one of them")
     if questions and recorded:
         raise click.UsageError("takes --csv or --recorded, and only one of them")
-    with stdout_as_stderr() if trust_flags.is_stdout(json_file) else nullcontext():
+    own_output = stdout_as_stderr() if trust_flags.is_stdout(json_file) else nullcontext()
+    with own_output, spelling(_name_option):
         if coding_agent:
             start = _Start([api.write_agent_skill(coding_agent)])
         elif example:
@@ -185,3 +188,8 @@ def _write_gate(beginning: api.Beginning, folder: Path) -> _Start:
         remarks.append(f"the gate has the same verdict until new recordings replace the file {beginning.recorded}")
     following = "fairtrial run --profile ci" if beginning.agent else f"fairtrial show {run.info.id}"
     return _Start(files, following, tuple(remarks), (run.info.id,))
+
+
+def _name_option(argument: str) -> str:
+    """Return the option of an argument. `init` has none for the columns of a table."""
+    return "" if argument == "columns" else name_option(argument)

@@ -24,6 +24,7 @@ from fairtrial.formats.datasets.column_roles import (
     REPLY,
     Columns,
     ColumnsError,
+    advise,
     choose_columns,
     find_role,
     holds_cases,
@@ -86,7 +87,7 @@ class RowReader(NamedTuple):
         for name, value in other_values.items():
             if isinstance(value, list | dict) and (holds_calls(value) or holds_messages(value)):
                 kind = "calls" if holds_calls(value) else "messages"
-                problem = f"holds {kind} that are not read; --map says which column is which"
+                problem = f"holds {kind} that are not read; {advise(('input', 'COLUMN'))}"
                 if not any(f"/{name}: {problem}" in warning for warning in self.reading.warnings):
                     self.reading.warning((at, name), problem)
 

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.reports.numbers import rate
-from fairtrial.reports.rows import Rows
+from fairtrial.reports.rows import Name, Rows
 from fairtrial.text.display import DASH, count, shorten_commit, visible_line
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def bisection_report(bisection: Bisection) -> RenderableType:
                 f"{commit.passed:,}" if commit.attempts else DASH,
                 f"{commit.attempts:,}" if commit.attempts else DASH,
                 visible_line(commit.date[:10]),
-                visible_line(commit.problem or commit.title),
+                visible_line(commit.problem) if commit.problem else Name(visible_line(commit.title)),
                 style="yellow" if commit.commit == bisection.found else "",
             )
     lines: list[RenderableType] = [commits, Text("")]

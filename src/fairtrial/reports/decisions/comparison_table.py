@@ -10,7 +10,7 @@ from rich.text import Text
 
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import digits_of_change, format_estimate, interval, number, rate, with_unit
-from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.rows import INTERVAL, Name, Rows
 from fairtrial.reports.small_tables import TableNumber, table_sentence
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import DASH, count, visible_line
@@ -237,12 +237,12 @@ def _slices(comparison: Comparison) -> Iterator[RenderableType]:
     """Yield a table of the slices, and the promise of its verdicts."""
     if comparison.by is None:
         return
-    rows = Rows((comparison.by, "", "cases", "base", "candidate", "change", "interval", "p", "verdict"))
+    rows = Rows((Name(comparison.by), "", "cases", "base", "candidate", "change", "interval", "p", "verdict"))
     for part in comparison.slices:
         for row in part.rows:
             rows.add(
                 part.value,
-                row.measure,
+                Name(row.measure),
                 str(row.cases),
                 *_change_cells(row, comparison),
                 verdict_text(row, comparison.margin),

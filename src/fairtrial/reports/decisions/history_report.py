@@ -11,7 +11,7 @@ from rich.text import Text
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import points
 from fairtrial.reports.numbers import dollars, interval, number, rate
-from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.rows import INTERVAL, Name, Rows
 from fairtrial.reports.small_tables import TableNumber, describe_table, write_paragraph
 from fairtrial.text.display import DASH, count, shorten, shorten_commit, visible_line
 
@@ -28,15 +28,17 @@ def history_rows(history: RunHistory) -> Rows:
     """Return a row for each run, with its numbers."""
     show = rate if history.is_rate else number
     columns = {
-        "models": [" ".join(row.models) for row in history.rows],
-        "job": [row.ci for row in history.rows],
-        "tags": [" ".join(row.tags) for row in history.rows],
-        "changed": [", ".join(row.changed) for row in history.rows],
+        "models": [Name(visible_line(" ".join(row.models))) for row in history.rows],
+        "job": [Name(visible_line(row.ci)) for row in history.rows],
+        "tags": [Name(visible_line(" ".join(row.tags))) for row in history.rows],
+        "changed": [visible_line(", ".join(row.changed)) for row in history.rows],
     }
     if len(set(columns["models"])) == 1:
         del columns["models"]
     optional = {name: cells for name, cells in columns.items() if any(cells)}
-    rows = Rows(("run", "commit", history.measure, INTERVAL, "cases", "compared", "time", "cost", *optional, "step"))
+    rows = Rows(
+        ("run", "commit", Name(history.measure), INTERVAL, "cases", "compared", "time", "cost", *optional, "step")
+    )
     for place, row in enumerate(history.rows):
         ends = Estimate(row.value.value, row.value.low, row.value.high)
         rows.add(
@@ -48,7 +50,7 @@ def history_rows(history: RunHistory) -> Rows:
             f"{row.compared:,}",
             DASH if row.seconds is None else f"{row.seconds:.1f} s",
             DASH if row.cost is None else dollars(row.cost),
-            *(visible_line(cells[place]) or DASH for cells in optional.values()),
+            *(cells[place] or DASH for cells in optional.values()),
             "step" if row.step is not None else "new segment" if row.new_segment else "",
             style="" if row.step is None else "yellow",
         )

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import interval, number
-from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.rows import INTERVAL, Name, Rows
 from fairtrial.text.display import DASH, count, visible_line
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def watch_report(traffic: WatchedTraffic) -> RenderableType:
             interval(ends) or DASH,
             DASH if measure.recent is None else number(measure.recent),
             f"{measure.evidence:,.0f}",
-            measure.judge,
+            Name(measure.judge),
             style="yellow" if measure.state in ("higher", "lower") else "",
         )
     lines: list[RenderableType] = [

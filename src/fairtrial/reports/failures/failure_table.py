@@ -15,6 +15,7 @@ from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.small_tables import TableNumber, describe_table, write_paragraph
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import DASH, count, shorten, visible_line
+from fairtrial.text.translated_lines import say_sentence
 
 if TYPE_CHECKING:
     from fairtrial.records.failure_mode import (
@@ -40,7 +41,7 @@ def failures_report(failures: Failures, *, show: str = "") -> RenderableType:
     rows = Rows(("failure mode", "attempts", "of failures", INTERVAL, "cases", "repaired", "step"))
     for mode in failures.modes[:MOST_MODES]:
         rows.add(
-            f"{mode.number}  {mode.name}",
+            f"{mode.number}  {say_sentence(mode.name)}",
             f"{mode.attempts:,}",
             rate(mode.of_failures.value),
             interval(mode.of_failures, percent=True) or DASH,
@@ -236,7 +237,7 @@ def changes_report(changes: ModeChanges) -> RenderableType:
     for own in changed:
         ends = interval(Estimate(own.difference, own.low, own.high), percent=True)
         cells = (f"{own.cases_before:,}", f"{own.cases_now:,}", rate(own.difference), ends, number(own.p))
-        rows.add(change_name(own), own.change, *cells)
+        rows.add(say_sentence(change_name(own)), own.change, *cells)
     lines += [rows, Text("")] if changed else []
     same = len(changes.changes) - len(changed)
     lines.append(Text(f"{count(same, 'mode')} without a change that chance does not explain"))

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from fairtrial.reports.rows import Rows
 from fairtrial.text.display import DASH, count, shorten_commit, visible_line
+from fairtrial.text.translated_lines import say_sentence
 
 if TYPE_CHECKING:
     from fairtrial.records.mode_history import ModeHistory, ModeLine
@@ -31,7 +32,9 @@ def mode_history_report(history: ModeHistory) -> RenderableType:
     for line in history.modes[:_MOST]:
         bars = _draw(line.cases, most)
         now = DASH if line.cases[-1] is None else f"{line.cases[-1]:,}"
-        rows.add(line.name, bars, now, line.first, line.last, line.state, style=_STYLES.get(line.state, ""))
+        rows.add(
+            say_sentence(line.name), bars, now, line.first, line.last, line.state, style=_STYLES.get(line.state, "")
+        )
     lines += [rows, Text("")]
     if len(history.modes) > _MOST:
         lines.append(Text(f"… and {count(len(history.modes) - _MOST, 'more mode')}; --json FILE lists them all", "dim"))

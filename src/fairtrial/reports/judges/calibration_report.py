@@ -17,6 +17,7 @@ from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.small_tables import TableNumber, table_sentence
 from fairtrial.stats.interval import LEVEL
 from fairtrial.text.display import DASH, count
+from fairtrial.text.translated_lines import say_sentence
 from fairtrial.version import __version__
 
 _SHARES = ("accuracy", "sensitivity", "specificity")
@@ -148,11 +149,11 @@ def agreement_table(title: str, agreement: Agreement) -> Group:
         if estimate.value is not None:
             percent = name in _SHARES
             value = format_estimate(estimate, percent=percent)
-            rows.add(_TITLES[name], value, interval(estimate, percent=percent) or DASH)
+            rows.add(say_sentence(_TITLES[name]), value, interval(estimate, percent=percent) or DASH)
     for name in ("spearman", "people_alpha", "votes_alpha"):
         value = getattr(agreement, name)
         if value is not None:
-            rows.add(_TITLES[name], number(value), DASH)
+            rows.add(say_sentence(_TITLES[name]), number(value), DASH)
     return Group(rows, *table_sentence(_shares(agreement)))
 
 

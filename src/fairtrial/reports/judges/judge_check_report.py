@@ -21,6 +21,8 @@ from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.small_tables import TableNumber, table_sentence
 from fairtrial.stats.interval import LEVEL
 from fairtrial.text.display import DASH, count, shorten, visible_line
+from fairtrial.text.languages import say
+from fairtrial.text.translated_lines import say_sentence
 from fairtrial.version import __version__
 
 if TYPE_CHECKING:
@@ -142,7 +144,9 @@ def _rates(card: ReportCard) -> Iterator[RenderableType]:
             if own.model == model:
                 name = own.rule or (f"in {own.language}" if own.language else "")
                 cells = (*_cells(own.sensitivity), *_cells(own.specificity))
-                rows.add(f"  {name}" if name else own.prompt or "all prompts", *cells, style="" if name else "bold")
+                rows.add(
+                    f"  {name}" if name else own.prompt or say("all prompts"), *cells, style="" if name else "bold"
+                )
         yield from (rows, *table_sentence(_shares(card, model)), Text(""))
     for name, version in card.templates.items():
         yield Text(f"prompt {name}: version {visible_line(version)}")
@@ -223,7 +227,7 @@ def _list_recorded(judges: tuple[RecordedJudge, ...]) -> Iterator[RenderableType
     for judge in judges:
         cells = [_percent(judge.orders_agree), _number(judge.orders_kappa), _add_sign(judge.first_place)]
         rows.add(
-            " ".join(name for name in (judge.judge, judge.group) if name) or "all",
+            " ".join(name for name in (judge.judge, judge.group) if name) or say("all"),
             f"{judge.items:,}",
             _percent(judge.accuracy),
             _percent_interval(judge.accuracy),
@@ -274,8 +278,8 @@ def _panel(panel: PanelCheck) -> Iterator[RenderableType]:
     rows = Rows((f"panel {panel.group}".strip(), "right", INTERVAL))
     for name in ("majority", "weighted", "best"):
         estimate: Estimate = getattr(panel, name)
-        rows.add(_VOTES[name], _percent(estimate), _percent_interval(estimate))
-    rows.add("weights less majority", _add_sign(panel.gain), _percent_interval(panel.gain))
+        rows.add(say_sentence(_VOTES[name]), _percent(estimate), _percent_interval(estimate))
+    rows.add(say_sentence("weights less majority"), _add_sign(panel.gain), _percent_interval(panel.gain))
     yield rows
     weights = ", ".join(f"{visible_line(judge)} {weight:+.2f}" for judge, weight in panel.weights.items())
     yield Text(f"weights (log odds of a right verdict): {weights}", "dim")

@@ -20,7 +20,7 @@ from fairtrial.records.mutation import (
 )
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import against, beside, format_estimate, interval
-from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.rows import INTERVAL, Name, Rows
 from fairtrial.reports.small_tables import TableNumber, describe_table, write_paragraph
 from fairtrial.text.display import DASH, count, shorten, visible_line
 from fairtrial.text.translated_lines import say_sentence
@@ -97,7 +97,7 @@ def interval_text(estimate: CatchRate) -> str:
 
 def _operators(report: MutationReport) -> Rows:
     criteria = [role.criterion for role in report.criteria]
-    rows = Rows(("operator", "caught", INTERVAL, *criteria))
+    rows = Rows(("operator", "caught", INTERVAL, *map(Name, criteria)))
     for row in report.operators:
         by_criterion = {estimate.name: estimate for estimate in row.criteria}
         rows.add(

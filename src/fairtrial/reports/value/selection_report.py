@@ -18,17 +18,17 @@ TABLE_ROWS = 50
 
 def print_traces(console: Console, selection: TraceSelection) -> None:
     """Print the selected traces with their reasons, and how good the selection is."""
-    from fairtrial.reports.rows import Rows
+    from fairtrial.reports.rows import Name, Rows
 
     covers = selection.coverage is not None
     table = Rows(
         ("trace", "verdict", "value", "gain", *(("group",) if selection.per else ()), *(("covers",) if covers else ()))
     )
     for trace in selection.traces[:TABLE_ROWS]:
-        group = (visible_line(shorten(trace.group, 40)),) if selection.per else ()
+        group = (Name(visible_line(shorten(trace.group, 40))),) if selection.per else ()
         name = visible_line(shorten(trace.id.removeprefix("kp:trace:"), 200))
         numbers = ("passed" if trace.passed else "failed", f"{trace.score:.3f}", f"{trace.gain:.4f}")
-        table.add(name, *numbers, *group, *((visible_line(shorten(trace.coverage, 300)),) if covers else ()))
+        table.add(name, *numbers, *group, *((Name(visible_line(shorten(trace.coverage, 300))),) if covers else ()))
     console.print(table)
     if len(selection.traces) > TABLE_ROWS:
         console.print(f"… and {len(selection.traces) - TABLE_ROWS:,} more; --json gives them all", style="dim")

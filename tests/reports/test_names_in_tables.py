@@ -1,0 +1,65 @@
+"""A case may be called `summary`. Tables show the names of users in every language as they are."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from commands import fairtrial
+from fairtrial import Criterion
+from fairtrial.reports.rows import Name, Rows
+from fairtrial.reports.translated import translate
+from fairtrial.store import DEFAULT_URL
+from fairtrial.text.languages import LANGUAGES, speaking, translations
+from graded_runs import graded_run, quality
+
+OTHERS = [language for language in LANGUAGES if language != "en"]
+WORDS = ("summary", "passed", "error", "cost", "no value", "missing", "agent")
+"""Names of cases that are words of the tables, too."""
+
+
+def plain_text(report: Any) -> str:
+    """A report as a wide terminal prints it."""
+    console = Console(file=io.StringIO(), width=2_000, highlight=False, emoji=False, markup=False)
+    console.print(report)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_no_word_of_the_tables_is_taken_for_a_name(language: str) -> None:
+    """Every text that the package can translate, as the name of a row, in another cell, and as a title."""
+    words = [word for word in translations(language) if word.strip() and "\n" not in word]
+    assert len(words) > 1_000
+    with speaking(language):
+        for word in words:
+            rows = Rows(("case", Name(word), "verdict"))
+            rows.add(word, Name(word), "passed")
+            ((name, cell, verdict), _) = translate(rows).rows[0]
+            assert (name, cell) == (word, word)
+            assert verdict != "passed"
+        assert plain_text(translate(rows)).count(word) == 3
+
+
+@pytest.fixture
+def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Two runs with flaky cases and a criterion that have such names."""
+    monkeypatch.chdir(tmp_path)
+    criterion = Criterion("summary", quality, 0.5)
+    values = {word: [1.0, 0.0] for word in WORDS}
+    return tuple(graded_run(values, store=DEFAULT_URL, criteria=[criterion]).info.id for _ in range(2))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("command", ["show", "flaky", "compare"])
+def test_a_case_and_a_criterion_keep_their_names(ids: tuple[str, str], command: str, language: str) -> None:
+    """In the output of the command line."""
+    runs = ids if command == "compare" else ids[:1]
+    lines = fairtrial(command, *runs, "--lang", language).out.splitlines()
+    wanted = WORDS if command != "compare" else ("summary",)
+    missing = [word for word in wanted if not any(line.lstrip(" ✓✗!~…").startswith(f"{word} ") for line in lines)]
+    assert missing == []
