@@ -24,6 +24,12 @@ _KEY_WORDS = (
 )
 _BEFORE_KEY = LazyPattern(rf"[_-]?sas|[_\- ]?(?:{'|'.join(word[::-1] for word in _KEY_WORDS)})")
 """The text before `key`, backwards, in the names that announce a secret."""
+_CORES_OF_MARKS = {
+    "pass": LazyPattern(r"pass(?:word|wd|phrase|code|wort|(?<=mot de pass)e|(?![a-z0-9_-]))"),
+    "cred": LazyPattern("credential"),
+    "auth": LazyPattern("authorization"),
+}
+"""The cores without `key` that begin with a mark or, as `mot de passe`, end with it."""
 _OTHER_SECRETS = (
     "secret"
     + "".join(rf"|{word}[_\- ]?key" for word in _KEY_WORDS)
@@ -70,6 +76,8 @@ _LONGEST_PREFIX = len("encryption_")
 """The most characters in a telling word before its mark."""
 _LONGEST_REST = 16
 """More characters than a telling word and the checks after it have after its mark begins."""
+_LONGEST_LOOK = len("is")
+"""The most characters after a telling word at which its pattern looks."""
 NOT_A_SECRET = LazyPattern(
     r"(?:(?:(?<=token)|(?<=secret)|(?<=credential))s"
     r"|s?[_-]?(?:count|type|limit|length|len|name|id|expir\w*|url|uri|file|path|policy|reset|usage|hint|field|ttl"
@@ -105,8 +113,9 @@ def find_cores(lowered: str, marks: Iterable[str]) -> Iterator[Core]:
     The text is that of `lower`, and `marks` are the marks in it.
     """
     for start, end in _parts_around(lowered, marks):
-        for match in _CORE.finditer(lowered, start, end):
-            yield Core(*match.span(), match[0], _PASSWORD.fullmatch(match[0]) is not None)
+        for match in _CORE.finditer(lowered, start, end + _LONGEST_LOOK):
+            if match.end() <= end:
+                yield Core(*match.span(), match[0], _PASSWORD.fullmatch(match[0]) is not None)
 
 
 def _parts_around(lowered: str, marks: Iterable[str]) -> Iterator[tuple[int, int]]:
@@ -118,7 +127,7 @@ def _parts_around(lowered: str, marks: Iterable[str]) -> Iterator[tuple[int, int
     for mark in _CORE_MARKS.intersection(marks):
         place = lowered.find(mark)
         while place >= 0:
-            if mark != "key" or _BEFORE_KEY.match(lowered[max(0, place - _LONGEST_PREFIX) : place][::-1]):
+            if _is_of_core(mark, lowered, place):
                 places.append(place)
             place = lowered.find(mark, place + 1)
     start = end = 0
@@ -130,6 +139,14 @@ def _parts_around(lowered: str, marks: Iterable[str]) -> Iterator[tuple[int, int
         end = place + _LONGEST_REST
     if end:
         yield start, end
+
+
+def _is_of_core(mark: str, lowered: str, place: int) -> bool:
+    """Return whether the mark at a place may be part of a core. Words such as `passenger` and `author` are frequent."""
+    if mark == "key":
+        return _BEFORE_KEY.match(lowered[max(0, place - _LONGEST_PREFIX) : place][::-1]) is not None
+    core = _CORES_OF_MARKS.get(mark)
+    return core is None or core.match(lowered, place) is not None
 
 
 def lower(text: str) -> str:
