@@ -99,7 +99,7 @@ def walk_files(folder: Path, patterns: Sequence[str] = ("*",)) -> Iterator[Path]
 
 
 def walk_unread(folder: Path, patterns: Sequence[str] = ("*",)) -> Iterator[tuple[str, Path]]:
-    """Yield what `walk_files` passes by, each with its kind: links to folders, and pipes whose names match a pattern.
+    """Yield links to folders, and pipes whose names match a pattern, each with its kind. `walk_files` passes them by.
 
     A socket or a device is a `pipe`, too. Raises UsageError as `walk_files` does.
     """
@@ -111,7 +111,7 @@ def walk_unread(folder: Path, patterns: Sequence[str] = ("*",)) -> Iterator[tupl
 
 
 def _walk(folder: Path, patterns: Sequence[str], *, links: bool = False) -> Iterator[Path]:
-    """Yield what is no folder below a folder, if its name matches, and with `links` the links to folders."""
+    """Yield files, pipes and their like below a folder whose names match, and with `links` the links to folders."""
     for root, folders, names in os.walk(folder, onerror=_refuse):
         here = Path(root)
         folders[:] = sorted(name for name in folders if not is_of_tool(here / name))

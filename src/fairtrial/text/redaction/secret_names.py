@@ -64,7 +64,7 @@ _COMMON_MARKS: dict[str, tuple[LazyPattern, dict[str, str]]] = {
     "p": (LazyPattern(r"p(?:(?<=otp)|w|hrase|ass|in)"), {"pass": "pass", "pin": "pin"}),
     "c": (LazyPattern(r"c(?:(?<=mnemonic)|htwoord|v|lave|red|(?<=sec)ret|o(?:ntrase|mmunity|de))"), {"code": "code"}),
 }
-"""For a rare letter the pattern of its marks, and the marks that many texts hold, by what the pattern matches of them.
+"""For a rare letter the pattern of its marks, and by its match each mark that many texts hold.
 
 Where a rare mark and a common one meet in a letter, for example in `otpass`, the pattern matches the rare one.
 """
