@@ -62,6 +62,19 @@ def test_nothing_of_an_odd_folder_is_lost_in_silence(tmp_path: Path, config: Pat
     assert "left out 1 hidden folder: .git; give a path to read it" in done.err
 
 
+def test_an_ordinary_run_names_pipes_and_linked_folders(tmp_path: Path, config: Path) -> None:
+    """Nobody would wait for a pipe, and a linked folder may lead in a circle: each kind has a line with its names."""
+    write_lines(tmp_path / "in" / "good.jsonl", [conversation(1)])
+    write_lines(tmp_path / "elsewhere" / "more.jsonl", [conversation(2)])
+    for name in ("first", "second"):
+        (tmp_path / "in" / name).symlink_to(tmp_path / "elsewhere")
+    os.mkfifo(tmp_path / "in" / "traffic.jsonl")
+    done = command("score", tmp_path / "in", "--config", config, "--store", "none")
+    assert (done.code, "1 passed" in done.out) == (0, True), done.out + done.err
+    assert "in: left out 2 linked folders: first, second; give a path to read it" in done.err
+    assert "in: left out 1 pipe: traffic.jsonl; give a path to read it" in done.err
+
+
 def test_a_link_that_leads_nowhere_stops_an_ordinary_run(tmp_path: Path, config: Path) -> None:
     """Such a run reads all of its files or none."""
     write_lines(tmp_path / "in" / "good.jsonl", [conversation(1)])

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from fairtrial.formats.trace_contents import json_of_contents
 from fairtrial.records.decoding import convert
 from fairtrial.records.trace import AgentDetails, ToolResult, Trace
+from fairtrial.text.layers import unescape_json
 
 if TYPE_CHECKING:
     from fairtrial.formats.reading import Diagnostics
@@ -73,7 +74,8 @@ def _load_search() -> Callable[[str], bool]:
 
 
 def _may_hold_secrets(text: str) -> bool:
-    return _load_search()(text)
+    """Return whether the value of some JSON may hold a secret."""
+    return _load_search()(unescape_json(text))
 
 
 # An agent has the same instructions and tools in all of its conversations, and they are often longer than the texts.

@@ -93,13 +93,31 @@ def walk_files(folder: Path, patterns: Sequence[str] = ("*",)) -> Iterator[Path]
     A link that leads nowhere is a file, too, so that its reader says so. Raises UsageError for a folder that cannot be
     listed.
     """
+    for path in _walk(folder, patterns):
+        if path.is_file() or _leads_nowhere(path):
+            yield path
+
+
+def walk_unread(folder: Path, patterns: Sequence[str] = ("*",)) -> Iterator[tuple[str, Path]]:
+    """Yield links to folders, and pipes whose names match a pattern, each with its kind. `walk_files` passes them by.
+
+    A socket or a device is a `pipe`, too. Raises UsageError as `walk_files` does.
+    """
+    for path in _walk(folder, patterns, links=True):
+        if path.is_dir():
+            yield "linked folder", path
+        elif path.exists() and not path.is_file():
+            yield "pipe", path
+
+
+def _walk(folder: Path, patterns: Sequence[str], *, links: bool = False) -> Iterator[Path]:
+    """Yield files, pipes and their like below a folder whose names match, and with `links` the links to folders."""
     for root, folders, names in os.walk(folder, onerror=_refuse):
         here = Path(root)
         folders[:] = sorted(name for name in folders if not is_of_tool(here / name))
-        for name in sorted(names):
-            path = here / name
-            if any(fnmatch(name, pattern) for pattern in patterns) and (path.is_file() or _leads_nowhere(path)):
-                yield path
+        if links:
+            yield from (here / name for name in folders if (here / name).is_symlink())
+        yield from (here / name for name in sorted(names) if any(fnmatch(name, pattern) for pattern in patterns))
 
 
 def _leads_nowhere(path: Path) -> bool:

@@ -19,10 +19,10 @@ from fairtrial.formats.recognise import Loaded, read_large_eval_set
 from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import LargeFile, is_large, is_large_eval_set, large_file
 from fairtrial.formats.values import BLOCK
-from fairtrial.loading.folders import belongs_to_session, data_files, walk_files
+from fairtrial.loading.folders import belongs_to_session, data_files, walk_files, walk_unread
 from fairtrial.loading.skill_folders import eval_files, is_of_skill, is_skill_folder
 from fairtrial.system.paths import exists
-from fairtrial.text.display import count, shorten
+from fairtrial.text.display import count, shorten, visible_line
 
 _PATTERNS = (
     "*.test.json",
@@ -152,20 +152,27 @@ def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
 
 
 def _omission_notes(path: Path, files: Sequence[Path], *, recorded: bool) -> tuple[str, ...]:
-    """Return a warning that names the files of a folder which are neither read nor known to be something else."""
+    """Return warnings that name what of a folder is neither read nor known to be something else, one for each kind."""
     if not path.is_dir() or data_files(path):
         return ()
-    omitted_files = sorted(
-        str(file.relative_to(path))
-        for file in set(walk_files(path, ("*" if recorded else "*.json",))) - set(files)
-        if file.name not in CONFIG_NAMES
-        and not any(fnmatch(file.name, pattern) for pattern in _KNOWN_RECORDINGS)
-        and not is_of_skill(file, path)
+    patterns = ("*" if recorded else "*.json",)
+    file_kind = "other file" if recorded else "other JSON file"
+    omissions: dict[str, list[str]] = {}
+    for file in sorted(set(walk_files(path, patterns)) - set(files)):
+        is_known = file.name in CONFIG_NAMES or any(fnmatch(file.name, pattern) for pattern in _KNOWN_RECORDINGS)
+        if not is_known and not is_of_skill(file, path):
+            omissions.setdefault(file_kind, []).append(_below(path, file))
+    for kind, place in walk_unread(path, patterns):
+        omissions.setdefault(kind, []).append(_below(path, place))
+    return tuple(
+        f"{path}: left out {count(len(names), kind)}: {name_some(names)}; "
+        f"give a {'file by its path' if kind == file_kind else 'path'} to read it"
+        for kind, names in omissions.items()
     )
-    if not omitted_files:
-        return ()
-    files_left_out = count(len(omitted_files), "other file" if recorded else "other JSON file")
-    return (f"{path}: left out {files_left_out}: {name_some(omitted_files)}; give a file by its path to read it",)
+
+
+def _below(folder: Path, path: Path) -> str:
+    return visible_line(str(path.relative_to(folder)))
 
 
 def name_some(files: Sequence[str]) -> str:

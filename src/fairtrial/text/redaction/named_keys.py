@@ -18,6 +18,9 @@ _SHORTEST = 16
 _SHORTEST_DRAWN = 20
 _MOST_VOWELS = 0.3
 _VALUE = LazyPattern(r"[A-Za-z0-9+/=_.~!:-]{16,1200}")
+_DIGIT = LazyPattern(r"[0-9]")
+_LETTERS = LazyPattern(rf"[A-Za-z]{{{_SHORTEST_DRAWN}}}")
+"""So many letters in a row may be a drawn key without a digit."""
 _NAME_BACKWARDS = LazyPattern(r"[\w.-]{2,60}[A-Za-z]")
 _LONGEST_BEFORE = 80
 _DESCRIBES = LazyPattern(
@@ -45,6 +48,8 @@ _LAST_WORDS = ("access", "private", "secret", "token", "key")
 
 def find_beside(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
     """Yield the key in a long word, if the name of a provider stands before it. A name may be part of the word."""
+    if not (_DIGIT.search(text, start, end) or _LETTERS.search(text, start, end) or text.startswith("!", end)):
+        return  # most long words are names, for example of tools
     sign = max(text.rfind("=", start, end - _SHORTEST), text.rfind(":", start, end - _SHORTEST))
     for place in (start, sign + 1) if sign >= 0 else (start,):
         names = _names_before(text, place)

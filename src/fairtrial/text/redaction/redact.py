@@ -293,7 +293,7 @@ _FINDERS = (
     Finder("private_key", find_literals("PRIVATE KEY"), _private_keys),
     Finder("connection_string", _signs_of_connections, _connection_strings),
     # Before provider keys, because a long web token often holds the short beginnings of such keys.
-    Finder("jwt", find_literals("eyJ"), _jwts),
+    Finder("jwt", find_literals("eyJ"), _jwts, in_long_words=True),
     Finder(
         "provider_key",
         lambda text, _: provider_keys.find_signs(text),

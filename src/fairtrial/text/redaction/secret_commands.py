@@ -84,7 +84,8 @@ _LINE = LazyPattern(
 _LINE_STARTS = (
     ("-", ("htpasswd", "storepass", "keypass"), "pass"),
     ("-", ("gh secret",), "secret"),
-    ("-", ("convertto-securestring", "openssl", "smbclient", "rpcclient"), ""),
+    ("-", ("convertto-securestring", "openssl"), ""),
+    ("%", ("smbclient", "rpcclient"), ""),
     ("|", ("echo",), ""),
     ("<", ("chpasswd",), "pass"),
     ("@", ("sqlplus", "jdbc:oracle"), ""),

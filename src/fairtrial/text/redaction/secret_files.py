@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _PGPASS = LazyPattern(
     r"[\w.*-]{1,100}:(?:54\d\d|\*):[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>(?:\\:|[^\s\"':]){4,1000})(?![^\s\"'])"
 )
+_PORT = LazyPattern(r":(?:54|\*:)")
 _WORD_BEFORE = LazyPattern(r"[^\s\"']{0,100}")
 _HASH = LazyPattern(
     r"\$(?:apr1|[156789]|2[abxy]|y|gy|sha1|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,10}|bcrypt-sha256|krb5\w{2,6})"
@@ -58,12 +59,12 @@ _JSON_KEY = LazyPattern(r"private_key_id\"\s{0,3}:\s{0,3}\"(?P<value>[0-9a-f]{40
 
 def find(text: str, lowered: str, marks: AbstractSet[str]) -> Iterator[Span]:
     """Yield start, end and name of each secret. `lowered` is the text in lower case with these marks."""
-    for sign in (":54", ":*:"):
-        if sign in text:
+    if _PORT.search(text):
+        for sign in (":54", ":*:"):
             yield from _pgpass(text, sign)
     if "$" in text:
         yield from ((*match.span(), "password hash") for match in _HASH.finditer(text))
-    if "00D" in text:
+    if "!" in text and "00D" in text:
         yield from ((*match.span("value"), "session of salesforce") for match in _SALESFORCE.finditer(text))
     if "auth" in marks:
         yield from _basic(text, lowered)

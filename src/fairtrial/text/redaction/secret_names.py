@@ -18,33 +18,21 @@ _PASSWORDS = (
     "|identified by|wachtwoord|hasło|şifre|lösenord|mật khẩu|kata sandi|пароль"
     "|비밀번호|비번|암호|패스워드|パスワード|暗証番号|密码|密碼|口令|contraseña"
 )
+_KEY_WORDS = (
+    *("license", "session", "service", "admin", "storage", "jwt", "cipher", "decryption", "deploy", "api", "access"),
+    *("private", "account", "signing", "encryption", "master", "auth", "shared", "app", "hmac"),
+)
+_BEFORE_KEY = LazyPattern(rf"[_-]?sas|[_\- ]?(?:{'|'.join(word[::-1] for word in _KEY_WORDS)})")
+"""The text before `key`, backwards, in the names that announce a secret."""
+_CORES_OF_MARKS = {
+    "pass": LazyPattern(r"pass(?:word|wd|phrase|code|wort|(?<=mot de pass)e|(?![a-z0-9_-]))"),
+    "cred": LazyPattern("credential"),
+    "auth": LazyPattern("authorization"),
+}
+"""The cores without `key` that begin with a mark or, as `mot de passe`, end with it."""
 _OTHER_SECRETS = (
     "secret"
-    + "".join(
-        rf"|{word}[_\- ]?key"
-        for word in (
-            "license",
-            "session",
-            "service",
-            "admin",
-            "storage",
-            "jwt",
-            "cipher",
-            "decryption",
-            "deploy",
-            "api",
-            "access",
-            "private",
-            "account",
-            "signing",
-            "encryption",
-            "master",
-            "auth",
-            "shared",
-            "app",
-            "hmac",
-        )
-    )
+    + "".join(rf"|{word}[_\- ]?key" for word in _KEY_WORDS)
     + r"|sas[_-]?key|token(?!i[sz])|credential|authorization(?![a-z_-])|pass(?<![a-z]pass)(?![a-z0-9_-])"
     "|비밀키|인증키|api ?키|토큰|시크릿(?: ?키)?|秘密鍵|トークン"
     "|シークレット(?:キー)?|apiキー|アクセスキー|密钥|密鑰|金鑰|令牌|权杖|權杖"
@@ -68,11 +56,28 @@ _ALL_MARKS = (*MARKS, *_OTHER_SIGNS)
 _SHORTEST_MARKS = tuple(mark for mark in _ALL_MARKS if not any(part in mark for part in _ALL_MARKS if part != mark))
 """The marks that do not contain another mark."""
 _ASCII_MARKS = tuple(filter(str.isascii, _SHORTEST_MARKS))
+_COMMON_MARKS: dict[str, tuple[LazyPattern, dict[str, str]]] = {
+    "k": (
+        LazyPattern(r"k(?:(?<=psk)|ennwort|ata sandi|(?<=cook)ie|ey|(?<=tok)en)"),
+        {"key": "key", "ken": "token"},
+    ),
+    "p": (LazyPattern(r"p(?:(?<=otp)|w|hrase|ass|in)"), {"pass": "pass", "pin": "pin"}),
+    "c": (LazyPattern(r"c(?:(?<=mnemonic)|htwoord|v|lave|red|(?<=sec)ret|o(?:ntrase|mmunity|de))"), {"code": "code"}),
+}
+"""For a rare letter the pattern of its marks, and by its match each mark that many texts hold.
+
+Where a rare mark and a common one meet in a letter, for example in `otpass`, the pattern matches the rare one.
+"""
+_BY_LETTER: dict[str, list[str]] = {}
+for _mark in _ASCII_MARKS:
+    _BY_LETTER.setdefault(next(filter(_mark.__contains__, _COMMON_MARKS), ""), []).append(_mark)
 _OTHER_MARKS = LazyPattern("|".join(mark for mark in _SHORTEST_MARKS if not mark.isascii()))
 _LONGEST_PREFIX = len("encryption_")
 """The most characters in a telling word before its mark."""
 _LONGEST_REST = 16
 """More characters than a telling word and the checks after it have after its mark begins."""
+_LONGEST_LOOK = len("is")
+"""The most characters after a telling word at which its pattern looks."""
 NOT_A_SECRET = LazyPattern(
     r"(?:(?:(?<=token)|(?<=secret)|(?<=credential))s"
     r"|s?[_-]?(?:count|type|limit|length|len|name|id|expir\w*|url|uri|file|path|policy|reset|usage|hint|field|ttl"
@@ -108,8 +113,9 @@ def find_cores(lowered: str, marks: Iterable[str]) -> Iterator[Core]:
     The text is that of `lower`, and `marks` are the marks in it.
     """
     for start, end in _parts_around(lowered, marks):
-        for match in _CORE.finditer(lowered, start, end):
-            yield Core(*match.span(), match[0], _PASSWORD.fullmatch(match[0]) is not None)
+        for match in _CORE.finditer(lowered, start, end + _LONGEST_LOOK):
+            if match.end() <= end:
+                yield Core(*match.span(), match[0], _PASSWORD.fullmatch(match[0]) is not None)
 
 
 def _parts_around(lowered: str, marks: Iterable[str]) -> Iterator[tuple[int, int]]:
@@ -121,7 +127,8 @@ def _parts_around(lowered: str, marks: Iterable[str]) -> Iterator[tuple[int, int
     for mark in _CORE_MARKS.intersection(marks):
         place = lowered.find(mark)
         while place >= 0:
-            places.append(place)
+            if _is_of_core(mark, lowered, place):
+                places.append(place)
             place = lowered.find(mark, place + 1)
     start = end = 0
     for place in sorted(places):
@@ -132,6 +139,14 @@ def _parts_around(lowered: str, marks: Iterable[str]) -> Iterator[tuple[int, int
         end = place + _LONGEST_REST
     if end:
         yield start, end
+
+
+def _is_of_core(mark: str, lowered: str, place: int) -> bool:
+    """Return whether the mark at a place may be part of a core. Words such as `passenger` and `author` are frequent."""
+    if mark == "key":
+        return _BEFORE_KEY.match(lowered[max(0, place - _LONGEST_PREFIX) : place][::-1]) is not None
+    core = _CORES_OF_MARKS.get(mark)
+    return core is None or core.match(lowered, place) is not None
 
 
 def lower(text: str) -> str:
@@ -179,10 +194,16 @@ def _is_in_sentence(lowered: str, core: Core) -> bool:
 def find_marks(lowered: str) -> set[str]:
     """Return the marks in a text. Without any, no secret stands beside a name in it. The text is that of `lower`.
 
-    Searching for each string of common letters in turn is 20 times faster than a pattern. For strings that begin with
-    a rare letter, a pattern is 4 times faster.
+    A pattern that begins with a rare letter is searched as fast as the letter, and shows all marks with it at once. A
+    pattern of all marks is 20 times slower than a search for each of them.
     """
-    marks = {mark for mark in _ASCII_MARKS if mark in lowered}
+    marks = {mark for mark in _BY_LETTER[""] if mark in lowered}
+    for letter, (pattern, common) in _COMMON_MARKS.items():
+        matches = set(pattern.findall(lowered))
+        if matches <= common.keys():
+            marks.update([common[match] for match in matches])
+        else:
+            marks.update([mark for mark in _BY_LETTER[letter] if mark in lowered])
     if not lowered.isascii():
         marks.update(match[0] for match in _OTHER_MARKS.finditer(lowered))
     return marks

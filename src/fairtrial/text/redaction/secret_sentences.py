@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.text.lazy_pattern import LazyPattern
@@ -125,20 +126,28 @@ def find(text: str, lowered: str, marks: Collection[str]) -> Iterator[Span]:
 
 
 def _find_all(text: str, lowered: str, marks: Collection[str]) -> Iterator[tuple[Span, str]]:
-    for form in _FORMS if "/" in text else _FORMS_WITHOUT_SLASH if marks else ():
-        for start in form.starts:
-            if form.pattern is not _LOGIN and start not in marks:
-                continue
-            place = lowered.find(start)
-            while place >= 0:
-                match = form.pattern.match(lowered, place)
-                if match is not None:
-                    yield from ((span, start) for span in _read(form, match, text))
-                place = lowered.find(start, place + 1)
+    for form, start in _select_forms(frozenset(marks), "/" in text):
+        place = lowered.find(start)
+        while place >= 0:
+            match = form.pattern.match(lowered, place)
+            if match is not None:
+                yield from ((span, start) for span in _read(form, match, text))
+            place = lowered.find(start, place + 1)
     if not lowered.isascii():
         for form in _FORMS_EAST_ASIAN:
             for match in form.pattern.finditer(lowered):
                 yield from ((span, match["name"]) for span in _read(form, match, text))
+
+
+@lru_cache(maxsize=1024)
+def _select_forms(marks: frozenset[str], has_slash: bool) -> tuple[tuple[_Form, str], ...]:
+    """Return the forms that a text with some marks may hold, each with the beginnings to search for."""
+    return tuple(
+        (form, start)
+        for form in _FORMS
+        for start in form.starts
+        if (has_slash if form.pattern is _LOGIN else start in marks)
+    )
 
 
 def _read(form: _Form, match: re.Match[str], text: str) -> Iterator[Span]:
@@ -192,7 +201,6 @@ _FORMS = (
     _Form(("log", "sign", "cred", "wi"), _LOGIN, "password", _read_password),
     _Form(("phrase", "mnemonic"), _SEED, "phrase", _as_it_is),
 )
-_FORMS_WITHOUT_SLASH = tuple(form for form in _FORMS if form.pattern is not _LOGIN)
 _FORMS_EAST_ASIAN = (
     _Form((), _EAST_ASIAN, "secret", _read_east_asian),
     _Form((), _CODE_EAST_ASIAN, "code", _as_it_is),
