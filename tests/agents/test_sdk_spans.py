@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Literal
 
 import pytest
-from chat_server import ChatServer, Streamed, completion, model
+from chat_server import ChatServer, Status, Streamed, completion, model
 from shop import CRITERIA, EVAL_SET, TOOLS, saying
 
 import fairtrial
@@ -21,6 +22,7 @@ from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool, set
 
 SOURCES: tuple[Literal["messages", "spans"], ...] = ("messages", "spans")
 AT: dict[str, str] = {}
+LOOPS: list[asyncio.AbstractEventLoop] = []
 SCHEMA = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
 
 
@@ -139,6 +141,63 @@ def test_hand_written_orchestration_of_agents_is_recorded() -> None:
     assert invocation.reply == "You said: Say politely: Your teapot is shipped."
     assert len(invocation.usages or ()) == 3
     assert recording.trace.incomplete == ""
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_sync_function_keeps_the_loop_of_its_client_between_messages(source: Literal["messages", "spans"]) -> None:
+    """`Runner.run_sync` uses the event loop of its thread, and connections of the client belong to that loop."""
+    with ChatServer(model) as server:
+        clerk = make_clerk(openai.AsyncOpenAI(base_url=server.url, api_key="none"))
+
+        def shop(query: str) -> str:
+            return str(Runner.run_sync(clerk, query).final_output)
+
+        run = fairtrial.evaluate(EVAL_SET, shop, CRITERIA, record=source, concurrency=1)
+    ((_, recording),) = run.recordings
+    assert recording.failure is None
+    assert [turn.reply for turn in recording.trace.invocations] == [
+        "Your teapot is shipped.",
+        "Order B-42 is cancelled.",
+    ]
+
+
+def test_a_client_of_another_loop_is_infrastructure_and_says_what_to_write() -> None:
+    """The connection that is kept belongs to the loop of the first message, and each message has a loop of its own."""
+    with ChatServer(model) as server:
+        clerk = make_clerk(openai.AsyncOpenAI(base_url=server.url, api_key="none", max_retries=0))
+
+        def shop(query: str) -> str:
+            loop = asyncio.new_event_loop()
+            LOOPS.append(loop)  # it stays open, as a loop of another thread does
+            return str(loop.run_until_complete(Runner.run(clerk, query)).final_output)
+
+        run = fairtrial.evaluate(EVAL_SET, shop, CRITERIA)
+    while LOOPS:
+        LOOPS.pop().close()
+    ((_, recording),) = run.recordings
+    assert recording.failure is not None
+    assert recording.failure.side == "infrastructure"
+    assert "make the client inside of the function" in recording.failure.cause
+
+
+@pytest.mark.parametrize("status", [429, 529])
+@pytest.mark.parametrize("kind", ["function", "adapter"])
+def test_a_refused_first_call_is_tried_again_with_spans(status: int, kind: str) -> None:
+    """The span of the refused request is no work of the agent."""
+    answers: list[Any] = [Status(status, b'{"error": {"message": "slow"}}', {"retry-after": "0"})]
+    with ChatServer(lambda body: answers.pop() if answers else model(body)) as server:
+        clerk = make_clerk(openai.AsyncOpenAI(base_url=server.url, api_key="none", max_retries=0))
+
+        async def shop(query: str) -> str:
+            return str((await Runner.run(clerk, query)).final_output)
+
+        agent: Any = shop if kind == "function" else clerk
+        run = fairtrial.evaluate(saying("Where is A-17?"), agent, CRITERIA, record="spans")
+    ((_, recording),) = run.recordings
+    assert recording.failure is None
+    (invocation,) = recording.trace.invocations
+    assert [call.name for call in invocation.tool_calls] == ["get_order"]
+    assert len(invocation.usages or ()) == 2
 
 
 def test_spans_beside_an_adapter_change_nothing_that_it_reports() -> None:
