@@ -250,7 +250,7 @@ class _ItemQueue:
 async def in_thread(function: Callable[[Report], Iterable[Any]]) -> AsyncGenerator[Any, None]:
     """Yield the items that a sync function reports and returns.
 
-    The function runs in a daemon thread that no other function uses, so that a hung function cannot keep the process alive.
+    The function has a daemon thread for itself, so that a hung function cannot keep the process alive.
     """
     queue = _ItemQueue()
 
