@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Literal
 
 import pytest
-from chat_server import ChatServer, Streamed, completion, model
+from chat_server import ChatServer, Status, Streamed, completion, model
 from shop import CRITERIA, EVAL_SET, TOOLS, saying
 
 import fairtrial
@@ -59,7 +60,7 @@ def make_clerk(client: Any) -> Agent:
 
 async def open_clerk() -> AsyncIterator[Agent]:
     """Open the agent of a conversation with a client of its own."""
-    async with openai.AsyncOpenAI(base_url=AT["url"], api_key="none") as client:
+    async with openai.AsyncOpenAI(base_url=AT["url"], api_key="none", max_retries=0) as client:
         yield make_clerk(client)
 
 
@@ -139,6 +140,70 @@ def test_hand_written_orchestration_of_agents_is_recorded() -> None:
     assert invocation.reply == "You said: Say politely: Your teapot is shipped."
     assert len(invocation.usages or ()) == 3
     assert recording.trace.incomplete == ""
+
+
+@pytest.mark.filterwarnings("ignore:asynchronous generator:ResourceWarning")  # the SDK shuts them down in each run
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_sync_function_keeps_the_loop_of_its_client_between_messages(source: Literal["messages", "spans"]) -> None:
+    """`Runner.run_sync` uses the event loop of its thread, and connections of the client belong to that loop."""
+    with ChatServer(model) as server:
+        client = openai.AsyncOpenAI(base_url=server.url, api_key="none")
+        clerk = make_clerk(client)
+
+        def shop(query: str) -> str:
+            reply = str(Runner.run_sync(clerk, query).final_output)
+            if "B-42" in query:
+                asyncio.get_event_loop().run_until_complete(client.close())
+            return reply
+
+        run = fairtrial.evaluate(EVAL_SET, shop, CRITERIA, record=source, concurrency=1)
+    ((_, recording),) = run.recordings
+    assert recording.failure is None
+    assert [turn.reply for turn in recording.trace.invocations] == [
+        "Your teapot is shipped.",
+        "Order B-42 is cancelled.",
+    ]
+
+
+def test_a_client_of_another_loop_is_infrastructure_and_says_what_to_write() -> None:
+    """The connection that is kept belongs to the loop of the first message, and each message has a loop of its own."""
+    with ChatServer(model) as server:
+        client = openai.AsyncOpenAI(base_url=server.url, api_key="none", max_retries=0)
+        clerk = make_clerk(client)
+        loops = [asyncio.new_event_loop(), asyncio.new_event_loop()]  # the first one stays open, as that of a thread
+
+        def shop(query: str) -> str:
+            return str(loops["B-42" in query].run_until_complete(Runner.run(clerk, query)).final_output)
+
+        run = fairtrial.evaluate(EVAL_SET, shop, CRITERIA)
+        loops[0].run_until_complete(client.close())
+    for loop in loops:
+        loop.close()
+    ((_, recording),) = run.recordings
+    assert recording.failure is not None
+    assert recording.failure.side == "infrastructure"
+    assert "make the client inside of the function" in recording.failure.cause
+
+
+@pytest.mark.parametrize("status", [429, 529])
+@pytest.mark.parametrize("kind", ["function", "adapter"])
+def test_a_refused_first_call_is_tried_again_with_spans(status: int, kind: str) -> None:
+    """The span of the refused request is no work of the agent."""
+    answers: list[Any] = [Status(status, b'{"error": {"message": "slow"}}', {"retry-after": "0"})]
+    with ChatServer(lambda body: answers.pop() if answers else model(body)) as server:
+
+        async def shop(query: str) -> str:
+            async with openai.AsyncOpenAI(base_url=server.url, api_key="none", max_retries=0) as client:
+                return str((await Runner.run(make_clerk(client), query)).final_output)
+
+        AT["url"] = server.url
+        agent: Any = shop if kind == "function" else f"openai-agents:{__name__}:open_clerk"
+        run = fairtrial.evaluate(saying("Where is A-17?"), agent, CRITERIA, record="spans")
+    ((_, recording),) = run.recordings
+    assert recording.failure is None
+    (invocation,) = recording.trace.invocations
+    assert [call.name for call in invocation.tool_calls] == ["get_order"]
+    assert len(invocation.usages or ()) == 2
 
 
 def test_spans_beside_an_adapter_change_nothing_that_it_reports() -> None:

@@ -53,6 +53,24 @@ def test_a_conversation_shows_who_wrote_what_and_which_tools_were_called() -> No
     ]
 
 
+def test_the_work_inside_of_a_tool_stands_indented_before_its_result() -> None:
+    """Each inner line is indented by its depth, and names the agent that did it."""
+    deep = Trace((Invocation(Message("look"), (call("read"),), Message("7", "reader")),))
+    inner = Trace((Invocation(Message("ask"), (call("look"), ToolResult("look", 7, inner=deep)), Message("it is 7")),))
+    steps = (call("ask"), ToolResult("ask", "it is 7", inner=inner))
+    assert lines(trace(turn(*steps, query="how many?", reply="7"))) == [
+        "user: how many?",
+        "call: ask()",
+        "call:   ↳ look()",
+        "call:     ↳ read()",
+        "agent:     ↳ reader: 7",
+        "result:   ↳ look: 7",
+        "agent:   ↳ it is 7",
+        'result: ask: "it is 7"',
+        "agent: 7",
+    ]
+
+
 def test_the_expectation_stands_beside_what_happened() -> None:
     """Expected calls and the reference are shown if they differ, and named in one line if they do not."""
     actual = trace(turn(call("get"), reply="a"), turn(call("get"), reply="b"))

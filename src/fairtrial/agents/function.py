@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import copy
+import functools
 import inspect
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fairtrial.agents.calling import Calls, Report, wants_calls
+from fairtrial.agents.outages import uses_other_loop
 from fairtrial.agents.signatures import check_parameters, wants_text
 from fairtrial.errors import AgentError
 from fairtrial.records.trace import (
@@ -40,6 +43,12 @@ if TYPE_CHECKING:
 
 _ITEMS = (Message, Thought, ToolCall, ToolResult, Usage, Durations, About)
 _END = object()
+_OTHER_LOOP = (
+    "the function uses a client in an event loop that the client does not belong to; make the client inside of the "
+    "function, make the function async, or hold one conversation at a time"
+)
+_IDLE: list[_Worker] = []
+"""Threads that wait for a function. The one that waits for the shortest time is taken first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +160,13 @@ class FunctionSession:
 
 @asynccontextmanager
 async def _with_hint() -> AsyncIterator[None]:
-    """Say in an error that takes the conversation for text how a function gets the text."""
+    """Say in an error what the function has to change: a conversation taken for text, or a client of another loop."""
     try:
         yield
+    except RuntimeError as error:
+        if uses_other_loop(error):
+            error.args = (f"{error}; {_OTHER_LOOP}",)
+        raise
     except (TypeError, AttributeError) as error:
         if "'Trace'" in str(error):
             error.args = (f"{error}; to get the user's text, annotate the parameter of the agent as `str`",)
@@ -198,7 +211,7 @@ def _list_items(result: Any) -> Iterable[Any]:
 
 def _item(item: Any) -> Step | Usage | Durations | About:
     if isinstance(item, str):
-        return Message(item)
+        return Message(str.__str__(item))  # the text of a message of LangChain is of a class of its own
     if isinstance(item, _ITEMS):
         return item
     allowed = "a string, Message, Thought, ToolCall, ToolResult, Usage, Durations or About"
@@ -237,22 +250,43 @@ class _ItemQueue:
 async def in_thread(function: Callable[[Report], Iterable[Any]]) -> AsyncGenerator[Any, None]:
     """Yield the items that a sync function reports and returns.
 
-    The function runs in a daemon thread, so that a hung function cannot keep the process alive.
+    The function has a daemon thread for itself, so that a hung function cannot keep the process alive.
     """
     queue = _ItemQueue()
 
-    def run() -> None:
+    def run() -> Callable[[], None]:
         try:
             for item in function(queue.put_from_thread):
                 queue.put_from_thread(item)
-            queue.put_from_thread(_END)
         except BaseException as error:  # noqa: BLE001  (raised again in the session)
-            queue.put_from_thread(_END, error)
+            return functools.partial(queue.put_from_thread, _END, error)
+        return functools.partial(queue.put_from_thread, _END)
 
     context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(run,), daemon=True, name="fairtrial-agent").start()
+    (_IDLE.pop() if _IDLE else _Worker()).work.put(functools.partial(context.run, run))
     async for item in queue.items():
         yield item
+
+
+class _Worker(threading.Thread):
+    """A daemon thread that runs one function after the other.
+
+    A client of a function may belong to the event loop of its thread, for example below `Runner.run_sync` of the OpenAI
+    Agents SDK. One message after the other therefore finds the same thread.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True, name="fairtrial-agent")
+        self.work: SimpleQueue[Callable[[], Callable[[], None]]] = SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        """Run functions, and wait for the next one before the session hears of the end."""
+        while True:
+            report_end = self.work.get()()
+            _IDLE.append(self)
+            report_end()
+            del report_end  # an error holds the frames of the function
 
 
 async def result_in_thread(function: Callable[[], Any]) -> Any:

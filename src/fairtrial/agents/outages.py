@@ -42,6 +42,8 @@ _WORDS = LazyPattern(
     )
 )
 _VARIABLE = LazyPattern(_NAME)
+_OTHER_LOOP = LazyPattern(r"^Event loop is closed|(is bound|attached) to a different (event )?loop")
+"""What asyncio says of an event loop that is gone, and of two loops."""
 _LONGEST = 10_000
 """So much of a message is read."""
 
@@ -160,7 +162,7 @@ def find_outage(error: BaseException) -> Outage | None:
         status = _status(link)
         if status is not None:
             return Outage(status, _retry_after(link)) if status in _OUTAGES or status >= 500 else None
-        if _is_transport_error(link) or is_missing_key(link) or _is_closed_loop(link) or _is_lost_server(link):
+        if _is_transport_error(link) or is_missing_key(link) or uses_other_loop(link) or _is_lost_server(link):
             return Outage(None)
     return None
 
@@ -229,9 +231,12 @@ def _package_and_class(kind: type) -> tuple[str, str]:
     return kind.__module__.partition(".")[0], kind.__name__
 
 
-def _is_closed_loop(error: BaseException) -> bool:
-    """Whether a client of a package uses an event loop that is gone. If the user's code uses it, the agent is wrong."""
-    if not isinstance(error, RuntimeError) or str(error) != "Event loop is closed":
+def uses_other_loop(error: BaseException) -> bool:
+    """Whether a client of a package uses an event loop that is gone, or that is not its own.
+
+    If the user's code uses the loop itself, the agent is wrong.
+    """
+    if not isinstance(error, RuntimeError) or not _OTHER_LOOP.search(str(error)):
         return False
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
     callers = [file for file in files if Path(file).parent != Path(asyncio.__file__).parent]

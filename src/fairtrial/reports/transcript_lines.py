@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fairtrial.records.contents import placeholder
 from fairtrial.records.failure_mode import StepKind
 from fairtrial.records.state_delta import read_delta
-from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall
+from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall, ToolResult
 from fairtrial.reports.changed_files import change_texts, git_text
 from fairtrial.reports.numbers import quantity
 from fairtrial.reports.transcript import JudgedPart, Transcript, judged_parts
@@ -111,10 +111,25 @@ def _conversation_lines(invocation: Invocation, place: _Place) -> Iterator[Line]
     lines += [(number, _step(step)) for number, step in enumerate(invocation.steps or (), 1)]
     reply = invocation.final_response
     lines.append(("reply", Line("agent", say("(no reply)"), "dim") if reply is None else Line("agent", _text(reply))))
+    steps = dict(enumerate(invocation.steps or (), 1))
     for own, line in lines:
+        yield from _inner_lines(steps.get(own) if isinstance(own, int) else None)
         yield line
         if own == place[0] and place[1] is not None:
             yield place[1]
+
+
+def _inner_lines(step: Step | None, depth: int = 1) -> Iterator[Line]:
+    """Yield the steps inside of a tool before its result, indented by their depth, with the agent of each."""
+    if not isinstance(step, ToolResult) or step.inner is None:
+        return
+    for invocation in step.inner.invocations:
+        reply = () if invocation.final_response is None else (invocation.final_response,)
+        for own in (*(invocation.steps or ()), *reply):
+            yield from _inner_lines(own, depth + 1)
+            line = _step(own)
+            author = f"{own.author}: " if own.author else ""
+            yield line._replace(text=f"{'  ' * depth}↳ {author}{line.text}")
 
 
 def _step(step: Step) -> Line:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fairtrial.agents.graphs.graph_runs import GraphWatch, ModelRun, Run, ToolRun
 from fairtrial.agents.nested_runs import inner_trace
 from fairtrial.agents.plain import plain
+from fairtrial.formats.chats.langchain_messages import HANDOFF_BACK
 from fairtrial.formats.message_entries import read_response
 from fairtrial.records.trace import Message, Step, Thought, ToolCall, ToolResult, Trace
 
@@ -111,7 +112,7 @@ class GraphSteps:
         yield replace(run.result, id=call.id, author=call.author, inner=_inner(run))
 
     def _message_steps(self, message: Any, watch: GraphWatch) -> Iterator[Step]:
-        if message.type in ("ai", "tool") and message.response_metadata.get("__is_handoff_back"):
+        if message.type in ("ai", "tool") and message.response_metadata.get(HANDOFF_BACK):
             return  # langgraph-supervisor writes a call into the history that no model made
         if message.type == "tool":
             yield from self._result(message, watch)

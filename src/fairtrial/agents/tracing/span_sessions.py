@@ -16,7 +16,7 @@ from fairtrial.agents.tracing.otel_routes import forget, open_routes
 from fairtrial.agents.tracing.span_collection import SpanCollection, collect_spans
 from fairtrial.agents.tracing.span_receiver import SpanReceiver
 from fairtrial.protocols import Agent, Environment, HidesCalls, Item, Session
-from fairtrial.records.trace import About, AgentDetails, Part
+from fairtrial.records.trace import About, AgentDetails, Part, Usage
 
 if TYPE_CHECKING:
     from fairtrial.records.case import EvalCase
@@ -90,7 +90,9 @@ class SpanSession:
         turn = join_turn(items, self._collection.take(), began)
         self._agents = {agent.name: agent for agent in turn.agents}
         self.incomplete = self.incomplete or self._collection.gap or turn.gap
-        for item in turn.items:
+        # The span of a request that a server refused is no work: without it, the first call can be tried again.
+        is_refused = failure is not None and all(isinstance(item, Usage) and not _tells(item) for item in turn.items)
+        for item in () if is_refused else turn.items:
             yield item
         if failure is not None:
             raise failure
@@ -104,3 +106,8 @@ class SpanSession:
             if self._collection.size and time.monotonic() - self._collection.latest > _QUIET:
                 return
             await asyncio.sleep(_QUIET / 6)
+
+
+def _tells(usage: Usage) -> bool:
+    """Whether a usage says more than the name of its model."""
+    return usage != Usage(model=usage.model)

@@ -62,6 +62,7 @@ _MEDIA = ("image", "audio", "video", "file", "image_url", "input_audio", "text-p
 _REPEATED = ("tool_use", "tool_call", "function_call", "input_json_delta", "tool_call_chunk", "invalid_tool_call")
 """Calls in the content, which LangChain repeats in `tool_calls`."""
 _PLACES_OF_CALLS = ("tool_calls", "invalid_tool_calls", "additional_kwargs")
+HANDOFF_BACK = "__is_handoff_back"
 _THOUGHTS = ("reasoning", "thinking")
 _SILENT = ("redacted_thinking", "non_standard")
 _PART_TYPES = ("text", "refusal", *_MEDIA, *_THOUGHTS, *_REPEATED, "server_tool_call", "server_tool_result")
@@ -72,6 +73,11 @@ def _is_message(message: dict[str, Any]) -> bool:
         return isinstance(message.get("kwargs"), dict)
     is_type = isinstance(message.get("type"), str) and message["type"] in _TYPES
     return is_type and (isinstance(message.get("data"), dict) or ("content" in message and "role" not in message))
+
+
+def is_handoff_back(fields: dict[str, Any]) -> bool:
+    """Whether langgraph-supervisor wrote a message: a call into the history that no model made, or its result."""
+    return bool(object_at(fields, "response_metadata").get(HANDOFF_BACK))
 
 
 def _type_and_fields(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -90,6 +96,8 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
         reading.error(at, f"is a message of the type {kind!r}, which is not read; known are {', '.join(_CLASSES)}")
         return []
     role = _TYPES[kind]
+    if is_handoff_back(fields):
+        return []
     if role == "tool":
         return [_result(fields)]
     content = fields.get("content")

@@ -12,8 +12,9 @@ from fairtrial.formats.chats.assembly import (
     text_at,
     thoughts,
 )
+from fairtrial.formats.chats.langchain_messages import HANDOFF_BACK, is_handoff_back
 from fairtrial.formats.chats.message_keys import note_held_contents
-from fairtrial.formats.dialects.attributes import build_tree, note_unread
+from fairtrial.formats.dialects.attributes import build_tree, note_unread, read_data
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage, read_arguments
 from fairtrial.records.trace import Message, Part, Step, ToolCall
 
@@ -32,6 +33,9 @@ def collect_messages(span: Span, prefix: str, reading: Diagnostics) -> tuple[Ent
     if not raw:
         return None
     messages = [object_at(item, "message") for item in raw if isinstance(item, dict)]
+    if prefix == _INPUTS:
+        written = _list_handoffs_back(span)
+        messages = [message for message in messages if written.isdisjoint(_call_ids(message))]
     inner = reading.for_messages()
     for i, message in enumerate(messages):
         note_held_contents(message, ((), i), inner)
@@ -43,6 +47,28 @@ def collect_messages(span: Span, prefix: str, reading: Diagnostics) -> tuple[Ent
     if inner.errors or inner.unread:
         note_unread([*inner.errors, *filter(None, [inner.unread])], reading)
     return entries
+
+
+def _list_handoffs_back(span: Span) -> set[str]:
+    """Return the ids of the calls that langgraph-supervisor wrote into the history. Only the raw input marks them."""
+    if HANDOFF_BACK not in str(span.attributes.get("input.value")):
+        return set()
+    raw = read_data(span, "input.value")
+    rows = raw.get("messages") if isinstance(raw, dict) else None
+    messages = [object_at(message, "kwargs") for row in _as_list(rows) for message in _as_list(row, dict)]
+    return {call_id for fields in messages if is_handoff_back(fields) for call_id in _call_ids(fields)}
+
+
+def _call_ids(message: dict[str, Any]) -> set[str]:
+    """Return the ids of the calls in a message, and the id of the call that it answers."""
+    calls = _as_list(message.get("tool_calls"), dict)
+    ids = (text_at(object_at(call, "tool_call") or call, "id") for call in calls)
+    return {text_at(message, "tool_call_id"), *ids} - {""}
+
+
+def _as_list(value: Any, kind: type = object) -> list[Any]:
+    """Return the items of a kind in a list. Anything else has none."""
+    return [item for item in value if isinstance(item, kind)] if isinstance(value, list) else []
 
 
 def _entries(message: dict[str, Any]) -> list[Entry]:
