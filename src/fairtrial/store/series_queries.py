@@ -16,7 +16,7 @@ from fairtrial.store.schema import CASES, RESULTS
 from fairtrial.store.view_queries import ViewQueries
 
 _VERDICTS = (Verdict.PASSED, Verdict.FAILED, Verdict.INFORMATIONAL)
-"""The verdicts that say all about an attempt. With others, the body says whether the agent broke it."""
+"""The verdicts that say all about an attempt. With unlike_runs, the body says whether the agent broke it."""
 
 
 _EXACT = ("sqlite", "postgresql")
@@ -61,8 +61,8 @@ class SeriesQueries(ViewQueries, ABC):
             positions, keys, names = cases[number]
             attempts = [_count(row, broken) for row in own]
             if width := widths.get(number):
-                known = {row[0]: row for row in attempts}
-                attempts = [known.get(position) or (position, width, width, width, 0) for position in positions]
+                by_position = {row[0]: row for row in attempts}
+                attempts = [by_position.get(position) or (position, width, width, width, 0) for position in positions]
             yield ids[number], CountedCases(positions, keys, names, attempts)
 
     def _read_cases(self, numbers: Sequence[int]) -> dict[int, _CaseLists]:
@@ -70,22 +70,24 @@ class SeriesQueries(ViewQueries, ABC):
 
         Other databases than SQLite and Postgres may take texts for equal that differ, for example in capitals.
         """
-        first, own = numbers[:1], CASES.alias()
+        first, rows_of_run = numbers[:1], CASES.alias()
         alike = dict[int, int]()
         if len(numbers) > 1 and self._connections.dialect.name in _EXACT:
             names = ("position", "eval_set", "case_id", "digest", "name")
-            is_same = sa.and_(CASES.c.run == first[0], *(CASES.c[name] == own.c[name] for name in names))
-            query = sa.select(own.c.run, sa.func.count(), sa.func.count(CASES.c.run))
-            query = query.select_from(own.outerjoin(CASES, is_same)).where(own.c.run.in_(numbers))
-            alike = {run: size for run, size, same in self._tuples(query.group_by(own.c.run)) if size == same}
-        others = [*first, *(run for run in numbers[1:] if run not in alike or alike[run] != alike.get(first[0]))]
+            is_same = sa.and_(CASES.c.run == first[0], *(CASES.c[name] == rows_of_run.c[name] for name in names))
+            query = sa.select(rows_of_run.c.run, sa.func.count(), sa.func.count(CASES.c.run))
+            query = query.select_from(rows_of_run.outerjoin(CASES, is_same)).where(rows_of_run.c.run.in_(numbers))
+            alike = {
+                run: size for run, size, shared in self._tuples(query.group_by(rows_of_run.c.run)) if size == shared
+            }
+        unlike_runs = [*first, *(run for run in numbers[1:] if run not in alike or alike[run] != alike.get(first[0]))]
         columns = (CASES.c.run, CASES.c.position, CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
-        rows = self._tuples(sa.select(*columns).where(CASES.c.run.in_(others)).order_by(*columns[:2]))
+        rows = self._tuples(sa.select(*columns).where(CASES.c.run.in_(unlike_runs)).order_by(*columns[:2]))
         lists = dict[int, _CaseLists]()
         last_texts: list[tuple[str, ...]] = []
         keys: list[CaseKey] = []
         names_of_cases: list[str] = []
-        for number, case_rows in zip(others, split_by_run(rows, others), strict=True):
+        for number, case_rows in zip(unlike_runs, split_by_run(rows, unlike_runs), strict=True):
             _, positions, *texts = list(zip(*case_rows, strict=True)) or [()] * len(columns)
             if texts != last_texts:
                 keys = [CaseKey(*text) for text in zip(*texts[:3], strict=True)]

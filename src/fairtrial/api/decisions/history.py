@@ -84,8 +84,8 @@ def history(
         window = members[_find_first(len(members), last, cases) :]
         question = _Question(sorted(common.items()), measure, order, false_every)
         followed = _follow(run_store, window, question, _find_kept(run_store, window, question))
-        others = run_store.runs() if len(members) == 1 else []
-    notes = note_other_series(common, [info for info in others if info.finished is not None])
+        all_runs = run_store.runs() if len(members) == 1 else []
+    notes = note_other_series(common, [info for info in all_runs if info.finished is not None])
     undated = sum(not info.git.get("date") for info in members) if order == "commit" else 0
     if undated:
         notes.append(f"{count(undated, 'run')} without the date of a commit: placed by the time at which they started")

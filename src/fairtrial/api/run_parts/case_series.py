@@ -95,13 +95,13 @@ def find_series(store: Store, run: str, series: Sequence[str], order: str) -> tu
 
 def note_other_series(common: dict[str, str], runs: Sequence[RunInfo]) -> list[str]:
     """Return a note if some of the runs belong to other series, with the fields in which those differ."""
-    others = [fields for info in runs if (fields := describe_run(info, tuple(common))) != common]
-    if not others:
+    strays = [fields for info in runs if (fields := describe_run(info, tuple(common))) != common]
+    if not strays:
         return []
-    differing = [name for name, value in common.items() if any(fields[name] != value for fields in others)]
-    same = ",".join(name for name in common if name not in differing)
-    remedy = f"; {spell('series')} {same} takes them together" if same else ""
-    return [f"{count(len(others), 'other run')} of the store left out: another {' or '.join(differing)}{remedy}"]
+    differing = [name for name, value in common.items() if any(fields[name] != value for fields in strays)]
+    shared = ",".join(name for name in common if name not in differing)
+    remedy = f"; {spell('series')} {shared} takes them together" if shared else ""
+    return [f"{count(len(strays), 'other run')} of the store left out: another {' or '.join(differing)}{remedy}"]
 
 
 def _date(info: RunInfo) -> tuple[datetime, str]:
