@@ -171,7 +171,8 @@ def fill_store(url: str, runs: int, cases: int, end: Callable[[str], None] = lam
     last = fairtrial.evaluate(questions, lambda message: "Paris", {"exact_match": 1.0}, store=url)  # noqa: ARG005
     store = Store(url)
     expected, results = list(store.cases(last.info.id)), list(store.results(last.info.id))
-    for number in range(runs - 1):
+    store.remove(last.info.id)  # it would stay the newest run, so that each new run came before it
+    for number in range(runs):
         started = datetime.fromisoformat(last.info.started) - timedelta(hours=runs - number)
         info = replace(last.info, id=f"{started:%Y%m%d-%H%M%S}-{number:06x}", started=started.isoformat())
         broken = cases // 20 if number >= runs - 25 else 0

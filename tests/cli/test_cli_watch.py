@@ -338,3 +338,21 @@ def test_an_empty_store_is_refused() -> None:
     done = fairtrial("watch")
     assert done.code == 2
     assert "no run of score or receive" in done.err
+
+
+def test_a_file_of_each_day_is_a_series_of_its_own_and_the_report_says_so() -> None:
+    """Its name names the eval set. The option that the note names watches all days together, and sees the fall."""
+    rng = random.Random(5)
+    for day, rate in enumerate((0.95, 0.95, 0.4)):
+        rows = [f"Question {day} {place}?,{'yes' if rng.random() < rate else 'no'},yes" for place in range(DAY)]
+        Path(f"day{day}.csv").write_text("\n".join(["input,output,reference", *rows]), encoding="utf-8")
+        write("production.json", {"criteria": {"exact_match": 1.0}})
+        fairtrial("score", f"day{day}.csv", "--config", "production.json")
+    apart = fairtrial("watch", *SMALL)
+    assert apart.code == 0
+    note = "2 other runs of the store left out: another eval_set; --series agent,branch takes them together"
+    assert note in " ".join((apart.out + apart.err).split())
+    together = fairtrial("watch", *SMALL, "--series", "agent,branch")
+    assert together.code == 1
+    assert "left out" not in together.out + together.err
+    assert note.split(":", maxsplit=1)[0] in " ".join(fairtrial("history").out.split())

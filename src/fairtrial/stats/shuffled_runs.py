@@ -18,12 +18,16 @@ from struct import Struct
 from typing import Any, TypeVar
 
 from fairtrial.stats.step_tests import (
+    FIELDS,
     LENGTHS,
     NO_EVIDENCE,
+    OFFSET,
+    UNIT,
     CaseValue,
     Draws,
     Means,
     mix_tests,
+    pack,
     read_case,
     weigh_draws,
     weigh_means,
@@ -31,10 +35,6 @@ from fairtrial.stats.step_tests import (
 
 T = TypeVar("T")
 
-_FIELDS = Struct(f"<{len(NO_EVIDENCE)}Q")
-_UNIT = 2.0**28
-_OFFSET = 2.0**14
-"""The logarithms of draws are whole numbers of this unit, with an offset that keeps them above 0."""
 _ROUNDING = 1e-5
 """The share by which evidence may be smaller because logarithms of draws are rounded."""
 _MOST_SUMS = 100
@@ -53,7 +53,7 @@ class ShuffledRuns:
             for case, value in values.items():
                 lines[case].append((len(runs) - place, value))
         cases = [case for line in sorted(lines.values()) if (case := self._read(line)) is not None]
-        self._offset = len(cases) * _OFFSET
+        self._offset = len(cases) * OFFSET
         self._draws = [case for case in cases if isinstance(case, tuple)]
         self._means = [case for case in cases if isinstance(case, _ShuffledMeans)]
 
@@ -82,9 +82,9 @@ class ShuffledRuns:
             total += case.draw(self._random)
         fields = self._fields.unpack(total.to_bytes(self._fields.size, "little"))
         limit, size = evidence * (1 - _ROUNDING), len(NO_EVIDENCE)
-        if math.exp(min(700.0, max(fields) / _UNIT - self._offset)) < limit:
+        if math.exp(min(700.0, max(fields) / UNIT - self._offset)) < limit:
             return False  # no mean is larger than the largest number
-        logs = [field / _UNIT - self._offset for field in fields]
+        logs = [field / UNIT - self._offset for field in fields]
         return mix_tests([logs[place : place + size] for place in range(0, len(logs), size)]) >= limit
 
 
@@ -130,7 +130,7 @@ def _make_sums(case: Draws, sizes: Sequence[int], first: int, found: int) -> _Su
 
     def pack(place: int) -> int:
         fields = b"".join(map(_pack_draws, repeat(case), sizes[1:], map(float, sums[place])))
-        return int.from_bytes(fields, "little") << first * _FIELDS.size * 8
+        return int.from_bytes(fields, "little") << first * FIELDS.size * 8
 
     return list(accumulate(chances[:-1])), list(sums), _Memo(pack)
 
@@ -165,14 +165,9 @@ def _list_sums(case: Draws, sizes: Sequence[int], found: int) -> Iterator[tuple[
 
 @lru_cache(maxsize=1 << 16)
 def _pack_draws(case: Draws, size: int, later_sum: float) -> bytes:
-    return _pack(weigh_draws(case, size, later_sum))
+    return pack(weigh_draws(case, size, later_sum))
 
 
 @lru_cache(maxsize=1 << 16)
 def _pack_means(case: Means, size: int, later_sum: float) -> bytes:
-    return _pack(weigh_means(case, size, later_sum))
-
-
-def _pack(logs: tuple[float, ...]) -> bytes:
-    """Return logarithms as fields of one number, so that a single addition adds all of them."""
-    return _FIELDS.pack(*(max(0, round((log + _OFFSET) * _UNIT)) for log in logs))
+    return pack(weigh_means(case, size, later_sum))

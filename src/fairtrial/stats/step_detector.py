@@ -22,9 +22,9 @@ import math
 from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
-from operator import add, eq, sub, truediv
-from typing import Any
+from functools import lru_cache
+from operator import add, eq, itemgetter, sub, truediv
+from typing import Any, TypeVar
 
 from fairtrial.stats.shuffled_runs import ShuffledRuns
 from fairtrial.stats.step_tests import (
@@ -33,11 +33,15 @@ from fairtrial.stats.step_tests import (
     CaseValue,
     Draws,
     Means,
+    bound_tests,
     mix_tests,
+    pack,
     read_case,
     weigh_draws,
     weigh_means,
 )
+
+T = TypeVar("T")
 
 RUNS_BETWEEN_FALSE_STEPS = 1000
 """On average, at most one of so many runs raises a false alarm."""
@@ -100,13 +104,15 @@ class StepDetector:
         self._append(values)
         if len(self._runs) > WINDOW:
             self._remove_oldest()
-        tests = list(self._tests())
-        if not tests:
+        splits = list(self._split())
+        least = min(_SCREEN, self.false_every)
+        if all(split.bound() < least for split in splits):
             return None
-        evidence = mix_tests([own for _, own in tests])
+        tests = [split.weigh() for split in splits]
+        evidence = mix_tests(tests)
         if not self._is_rare(evidence):
             return None
-        later = max(tests, key=lambda test: max(test[1]))[0]
+        later = max(zip(tests, splits, strict=True), key=lambda test: max(test[0]))[1].length
         self._keep(later)
         return FoundStep(self._number - later + 1, self._number, evidence)
 
@@ -172,27 +178,78 @@ class StepDetector:
         for values in runs:
             self._append(values)
 
-    def _tests(self) -> Iterator[tuple[int, list[float]]]:
-        """Yield the numbers of later runs, each with the logarithms of the e-values of its tests."""
+    def _split(self) -> Iterator[_Split]:
+        """Yield the splits of the runs into earlier and later ones."""
         cases = [read_case(tuple(counts.items())) if len(counts) > 1 else None for counts in self._counts]
-        draws = [isinstance(case, Draws) for case in cases]
-        means = [isinstance(case, Means) for case in cases]
         draw_cases = [case for case in cases if isinstance(case, Draws)]
         mean_cases = [case for case in cases if isinstance(case, Means)]
+        draws = [place for place, case in enumerate(cases) if isinstance(case, Draws)]
+        means = [place for place, case in enumerate(cases) if isinstance(case, Means)]
         now = self._sums[-1]
+        attempts, sums = _pick(now.attempts, draws), _pick(now.sums, draws)
         for length in LENGTHS:
             if length >= len(self._runs):
                 return
             # A case that only later runs have is behind the end of the earlier sums, so that `map` leaves it out.
             before = self._sums[-1 - length]
-            sums, attempts = now.sums_since(before), map(sub, now.attempts, before.attempts)
-            weights = [NO_EVIDENCE, *map(weigh_draws, draw_cases, compress(attempts, draws), compress(sums, draws))]
+            split = _Split(
+                length,
+                draw_cases,
+                [*map(sub, attempts, _pick(before.attempts, draws))],
+                [*map(sub, sums, _pick(before.sums, draws))],
+            )
             if mean_cases:
-                pairs = compress(zip(now.sums_since(before), map(sub, now.shares, before.shares), strict=True), means)
-                values = (pair[case.is_share] for case, pair in zip(mean_cases, pairs, strict=False))
-                runs = map(sub, now.runs, before.runs)
-                weights += map(weigh_means, mean_cases, compress(runs, means), values)
-            yield length, list(map(sum, zip(*weights, strict=True)))
+                pairs = zip(now.sums_since(before), map(sub, now.shares, before.shares), strict=True)
+                values = _pick([*pairs], means)
+                split.mean_cases = mean_cases
+                split.values = [pair[case.is_share] for case, pair in zip(mean_cases, values, strict=False)]
+                split.runs = [*map(sub, _pick(now.runs, means), _pick(before.runs, means))]
+            yield split
+
+
+def _pick(values: Sequence[T], places: Sequence[int]) -> Sequence[T]:
+    """Return the values at places, which rise, without those behind the end."""
+    if not places or places[-1] >= len(values):
+        return [values[place] for place in places if place < len(values)]
+    return itemgetter(*places)(values) if len(places) > 1 else (values[places[0]],)
+
+
+@dataclass
+class _Split:
+    """The cases that can show something, with the numbers and sums of their values in so many later runs.
+
+    Cases at the end that only later runs have are without numbers.
+    """
+
+    length: int
+    draw_cases: Sequence[Draws]
+    attempts: Sequence[int]
+    sums: Sequence[float]
+    mean_cases: Sequence[Means] = ()
+    runs: Sequence[int] = ()
+    values: Sequence[float] = ()
+
+    def bound(self) -> float:
+        """Return a number that no e-value of the tests exceeds. It takes a fraction of the time of `weigh`."""
+        total = sum(map(_pack_draws, self.draw_cases, self.attempts, self.sums))
+        total += sum(map(_pack_means, self.mean_cases, self.runs, self.values))
+        return bound_tests(total, len(self.attempts) + len(self.runs))
+
+    def weigh(self) -> list[float]:
+        """Return the logarithms of the e-values of the tests."""
+        draws = map(weigh_draws, self.draw_cases, self.attempts, self.sums)
+        means = map(weigh_means, self.mean_cases, self.runs, self.values)
+        return list(map(sum, zip(NO_EVIDENCE, *draws, *means, strict=True)))
+
+
+@lru_cache(maxsize=1 << 16)
+def _pack_draws(case: Draws, later: int, later_sum: float) -> int:
+    return int.from_bytes(pack(weigh_draws(case, later, later_sum)), "little")
+
+
+@lru_cache(maxsize=1 << 16)
+def _pack_means(case: Means, later: int, later_sum: float) -> int:
+    return int.from_bytes(pack(weigh_means(case, later, later_sum)), "little")
 
 
 @dataclass

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from struct import Struct
 from typing import NamedTuple
 
 LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
@@ -25,6 +26,10 @@ NO_EVIDENCE = (0.0,) * (4 * len(_SHARES))
 """The logarithms of the e-values of a case that shows nothing."""
 _LARGE = 600.0
 """Above it, `exp` is near the largest float."""
+UNIT = 2.0**28
+OFFSET = 2.0**14
+"""Packed logarithms are whole numbers of this unit, with an offset that keeps them above 0."""
+FIELDS = Struct(f"<{len(NO_EVIDENCE)}Q")
 
 CaseValue = tuple[float, int]
 """The sum of the values of the attempts of a case in a run, in 0..1 each, and the number of attempts."""
@@ -124,6 +129,20 @@ def _log_means_of_draws(successes: int, number: int, size: int) -> tuple[float, 
             total = total * base + chance
         means.append(tilt * (high if tilt > 0 else low) + math.log(total))
     return tuple(means)
+
+
+def pack(logs: Sequence[float]) -> bytes:
+    """Return logarithms as fields of one number, so that a single addition adds all of them.
+
+    Each is rounded, and one that is below 0 with the offset is raised to 0.
+    """
+    return FIELDS.pack(*(max(0, round((log + OFFSET) * UNIT)) for log in logs))
+
+
+def bound_tests(total: int, cases: int) -> float:
+    """Return a number that no e-value exceeds whose packed logarithms, each of so many cases, add up to a total."""
+    largest = max(FIELDS.unpack(total.to_bytes(FIELDS.size, "little"))) / UNIT - cases * OFFSET
+    return math.exp(min(700.0, largest + (cases + 1) / UNIT))
 
 
 def mix_tests(tests: Sequence[Sequence[float]]) -> float:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import sqlite3
+from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +102,49 @@ def test_a_store_that_drops_after_a_run_takes_nothing_of_its_report(url: str, mo
     monkeypatch.setattr(Store, "run_ids", drop)
     run = evaluate([("Grade?", "1.0")], lambda _: "1.0", [graded(0.5)], store=url)
     assert run.info.finished
+
+
+def test_runs_share_their_cases_only_if_all_of_these_are_the_same(url: str) -> None:
+    """A name in other letters, another digest, one case less and one more are other cases."""
+    for count in (5, 5, 5, 4, 6, 5):
+        evaluate([(f"Grade {place}?", "1.0") for place in range(count)], lambda _: "1.0", [graded(0.5)], store=url)
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
+        runs = [row[0] for row in database.execute("SELECT number FROM fairtrial_runs ORDER BY number")]
+        database.execute("UPDATE fairtrial_cases SET name = 'Café' WHERE position = 2")
+        database.execute("UPDATE fairtrial_cases SET name = 'café' WHERE position = 2 AND run = ?", runs[1:2])
+        database.execute("UPDATE fairtrial_cases SET digest = 'other' WHERE position = 3 AND run = ?", runs[2:3])
+    with closing(Store(url)) as store:
+        ids = [run_id for run_id, _ in store.run_ids()]
+        counted = dict(store.count_passes(ids))
+        for run_id in ids:
+            cases = list(store.case_keys(run_id))
+            own = counted[run_id]
+            assert list(zip(own.positions, own.keys, own.names, strict=True)) == cases
+            assert [row[0] for row in own.attempts] == own.positions
+    assert len({id(own.keys) for own in counted.values()}) == 5
+
+
+@pytest.mark.parametrize("change", ["nothing", "an attempt less", "a stray attempt"])
+def test_attempts_are_counted_as_single_rows_say(url: str, change: str) -> None:
+    """Also if the cases of a run have different numbers of attempts, or if an attempt has no case."""
+    rng = random.Random(4)
+    run = evaluate(
+        [(f"Grade {place}?", "1.0") for place in range(6)],
+        lambda _: str(float(rng.random() < 0.6)),
+        [graded(0.5)],
+        attempts=3,
+        store=url,
+    )
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
+        if change == "an attempt less":
+            database.execute("DELETE FROM fairtrial_results WHERE position = 2 AND attempt = 1")
+        if change == "a stray attempt":
+            database.execute("UPDATE fairtrial_results SET position = 9 WHERE position = 5")
+        rows = list(database.execute("SELECT position, verdict FROM fairtrial_results"))
+    with closing(Store(url)) as store:
+        counted = dict(store.count_passes([run.info.id]))[run.info.id]
+    attempts, passed = Counter(row[0] for row in rows), Counter(row[0] for row in rows if row[1] == "passed")
+    assert [tuple(row) for row in counted.attempts] == [
+        (place, attempts[place], passed[place], attempts[place], 0) for place in sorted(attempts)
+    ]
+    assert 0 < passed.total() < len(rows)

@@ -15,7 +15,7 @@ from fairtrial.analysis.case_lines import CaseLines
 from fairtrial.analysis.followed_series import FollowedSeries, keep_series
 from fairtrial.analysis.measured_run import CASES
 from fairtrial.analysis.run_series import RunFollower
-from fairtrial.api.run_parts.case_series import LAST, SERIES, find_series
+from fairtrial.api.run_parts.case_series import LAST, SERIES, find_series, note_other_series
 from fairtrial.api.stores import measure_series, measure_stored, open_store
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.model_usage import ModelUsage
@@ -84,7 +84,8 @@ def history(
         window = members[_find_first(len(members), last, cases) :]
         question = _Question(sorted(common.items()), measure, order, false_every)
         followed = _follow(run_store, window, question, _find_kept(run_store, window, question))
-    notes = []
+        all_runs = run_store.runs() if len(members) == 1 else []
+    notes = note_other_series(common, [info for info in all_runs if info.finished is not None])
     undated = sum(not info.git.get("date") for info in members) if order == "commit" else 0
     if undated:
         notes.append(f"{count(undated, 'run')} without the date of a commit: placed by the time at which they started")

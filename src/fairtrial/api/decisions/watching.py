@@ -20,7 +20,7 @@ from fairtrial.analysis.traffic_monitor import TrafficMonitor
 from fairtrial.analysis.variants import select_cases
 from fairtrial.api.calibrations import calibrate_runs
 from fairtrial.api.decisions.history import check_false_every
-from fairtrial.api.run_parts.case_series import SERIES, describe_run
+from fairtrial.api.run_parts.case_series import SERIES, describe_run, note_other_series
 from fairtrial.api.stores import measure_stored, open_store
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.run_history import WatchedTraffic
@@ -70,7 +70,7 @@ def watch(run: str = "", options: WatchOptions | None = None) -> WatchedTraffic:
         raise UsageError(f"{spell('reference')}: must be in 20..{_MOST_REFERENCE:,}, got {watch_options.reference!r}")
     check_false_every(watch_options.false_every)
     with closing(open_store(watch_options.store, create=False)) as store:
-        common, traffic, canaries = _find_traffic(store, run, watch_options)
+        common, traffic, canaries, notes = _find_traffic(store, run, watch_options)
         monitor = TrafficMonitor(watch_options.reference, watch_options.false_every)
         number_of_runs = Counter(key for info in traffic for key in {key for _, key, _ in store.case_keys(info.id)})
         for info in traffic:
@@ -84,7 +84,7 @@ def watch(run: str = "", options: WatchOptions | None = None) -> WatchedTraffic:
         again = [measure_stored(store, info) for info in canaries]
         judges = _check_judges(again if len(again) > 1 else _find_repeated(store, traffic, number_of_runs))
         measures_now = tuple(monitor.report(judges, partial(calibrate_runs, store)))
-    notes = list(monitor.notes)
+    notes += monitor.notes
     if not canaries and any(
         measure.judge == "unknown" for measure in measures_now if measure.state in ("higher", "lower")
     ):
@@ -97,8 +97,10 @@ def watch(run: str = "", options: WatchOptions | None = None) -> WatchedTraffic:
     )
 
 
-def _find_traffic(store: Store, run: str, options: WatchOptions) -> tuple[dict[str, str], list[RunInfo], list[RunInfo]]:
-    """Return the shared fields of the runs, the runs of traffic, and those of canaries, the oldest first."""
+def _find_traffic(
+    store: Store, run: str, options: WatchOptions
+) -> tuple[dict[str, str], list[RunInfo], list[RunInfo], list[str]]:
+    """Return the shared fields of the runs, the runs of traffic and those of canaries, the oldest first, and notes."""
     runs = [info for info in reversed(store.runs()) if info.kind in _TRAFFIC and info.started >= options.since]
     traffic = [info for info in runs if options.canary not in info.tags]
     if not traffic:
@@ -106,7 +108,8 @@ def _find_traffic(store: Store, run: str, options: WatchOptions) -> tuple[dict[s
     newest = store.run(run) if run else traffic[-1]
     common = describe_run(newest, options.series)
     canaries = [info for info in runs if options.canary in info.tags and info.finished is not None]
-    return common, [info for info in traffic if describe_run(info, options.series) == common], canaries
+    members = [info for info in traffic if describe_run(info, options.series) == common]
+    return common, members, canaries, note_other_series(common, traffic)
 
 
 def _check_judges(runs: Sequence[MeasuredRun]) -> dict[str, str]:

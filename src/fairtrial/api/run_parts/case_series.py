@@ -18,6 +18,7 @@ from fairtrial.errors import UsageError, spell
 from fairtrial.records.failure_mode import DecisiveStep, FoundFailure
 from fairtrial.records.run_history import CaseFailure, CaseHistory
 from fairtrial.store import DEFAULT_URL, Store
+from fairtrial.text.display import count
 
 if TYPE_CHECKING:
     from fairtrial.records.run import RunInfo
@@ -90,6 +91,17 @@ def find_series(store: Store, run: str, series: Sequence[str], order: str) -> tu
     if not members:
         raise UsageError(f"run {chosen.id} is not finished, and its series has no other run", code="unusable-run")
     return common, members
+
+
+def note_other_series(common: dict[str, str], runs: Sequence[RunInfo]) -> list[str]:
+    """Return a note if some of the runs belong to other series, with the fields in which those differ."""
+    strays = [fields for info in runs if (fields := describe_run(info, tuple(common))) != common]
+    if not strays:
+        return []
+    differing = [name for name, value in common.items() if any(fields[name] != value for fields in strays)]
+    shared = ",".join(name for name in common if name not in differing)
+    remedy = f"; {spell('series')} {shared} takes them together" if shared else ""
+    return [f"{count(len(strays), 'other run')} of the store left out: another {' or '.join(differing)}{remedy}"]
 
 
 def _date(info: RunInfo) -> tuple[datetime, str]:
