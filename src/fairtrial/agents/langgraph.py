@@ -201,7 +201,7 @@ class LangGraphSession(FrameworkSession):
         self._interrupted = bool(interrupts)
         if interrupts and self._stop is None:
             values = [interrupt.value for interrupt in interrupts]
-            questions = [value if isinstance(value, str) else str(plain(value)) for value in values]
+            questions = [value if isinstance(value, str) else as_text(plain(value)) for value in values]
             yield Message("\n".join(questions), watch.name)
         if watch.has_structured_reply and not interrupts and (reply := self._structured_reply()):
             yield Message(reply, watch.name)
