@@ -20,7 +20,7 @@ from fairtrial.formats.adk.evalset import case as read_case
 from fairtrial.formats.adk.write import case_json
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.case import EvalCase
-from fairtrial.records.trace import Approval, ToolCall, ToolResult, Trace
+from fairtrial.records.trace import Approval, Part, ToolCall, ToolResult, Trace
 from fairtrial.reports.views.view_attempts import step_view
 
 QUESTION = question([ToolCall("cancel_order", {"order_id": "B-42"})])
@@ -193,6 +193,20 @@ def test_the_case_decides(name: str, decision: str) -> None:
     assert result.approval is not None
     assert (result.approval.decision, result.approval.by) == (decision, "case")
     assert (result.response == {"cancelled": True}) == (decision == "approve")
+
+
+@every_agent
+def test_a_picture_is_no_decision(name: str) -> None:
+    """It was dropped without a word. The case is at fault, and the tool does not run."""
+    eval_set = saying("Cancel B-42", "Yes, please.")
+    first, second = eval_set.cases[0].conversation or ()
+    second = replace(second, user=replace(second.user, parts=(Part("image/png", "s3://shop/cat.png"),)))
+    case = replace(eval_set.cases[0], conversation=(first, second))
+    ((_, recording),) = fairtrial.evaluate(replace(eval_set, cases=(case,)), AGENTS[name](), CRITERIA).recordings
+    assert recording.failure is not None
+    assert recording.failure.side == "expectation"
+    assert recording.failure.cause == "the message is for a question of the agent, and cannot hold 1 part"
+    assert results(recording.trace, 1) == []
 
 
 @every_agent

@@ -215,6 +215,8 @@ class LangGraphSession(FrameworkSession):
         human = import_extra("langchain_core.messages", EXTRA).HumanMessage(
             langchain_content(message, parts), id=str(uuid.uuid4())
         )
+        if is_workflow(self._runnable) and workflow_input(self._runnable) == "text":
+            refuse_parts(parts, "a workflow that takes a text")
         self._steps.begin_turn()
         is_first, self._user_message_id = not self._user_message_id, human.id
         if self._field:
