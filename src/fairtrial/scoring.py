@@ -272,16 +272,16 @@ def _list_unmet_approvals(trace: Trace, case: EvalCase) -> Iterator[str]:
         return
     steps = [step for invocation in trace.invocations for step in invocation.steps or ()]
     results = [step for step in steps if isinstance(step, ToolResult)]
-    decided = {step.name for step in results if step.approval is not None}
-    answered = {step.id for step in results}
-    waiting = [step.name for step in steps if isinstance(step, ToolCall) and step.id not in answered]
-    names = ", ".join(map(repr, sorted(decided | set(waiting)))) or "none"
+    tool_names = {step.name for step in results if step.approval is not None}
+    result_ids = {step.id for step in results}
+    waiting = [step.name for step in steps if isinstance(step, ToolCall) and step.id not in result_ids]
+    names = ", ".join(map(repr, sorted(tool_names | set(waiting)))) or "none"
     for name in case.approvals:
-        if name not in decided:
+        if name not in tool_names:
             yield (
                 f"approvals: no recorded call of {name!r} has a decision; calls with a decision or without a result: "
-                f"{names} (a question that names no call waits for a message, and a decision about a step or a node is not "
-                "recorded)"
+                f"{names} (a question that names no call waits for a message, and a decision about a step or a "
+                "node is not recorded)"
             )
 
 

@@ -104,7 +104,7 @@ def test_an_outage_that_the_agent_replaces_by_an_error_of_its_own_is_named() -> 
 
     def careless(message: str) -> str:
         try:
-            raise ProviderError(503)
+            raise ProviderError(503)  # noqa: TRY301
         except ProviderError:
             raise KeyError(message)  # noqa: B904  (the handler is what is tested)
 

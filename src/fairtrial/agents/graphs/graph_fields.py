@@ -113,6 +113,11 @@ def _fields_of_chain(chain: Any, asked: str) -> dict[str, bool] | None:
     whole = {"text": TEXT, "message": MESSAGE, "messages": MESSAGES}.get(str(kind))
     if whole:
         return {whole: True}
+    return _read_open_input(chain, kind, takes, asked)
+
+
+def _read_open_input(chain: Any, kind: str | None, takes: Any, asked: str) -> dict[str, bool] | None:
+    """Return the input of a chain whose type does not tell it, by its first step or by its function."""
     if kind == "any" and (inner := _first_step(chain)) is not None:
         return _fields_of_chain(inner, asked)
     function = _function(chain)
@@ -144,7 +149,7 @@ def _read_type(chain: Any) -> Any:
 
 
 def _read_function(function: Any) -> dict[str, bool]:
-    """Return what a function without a telling annotation takes, by the keys that it reads or by its parameter."""
+    """Return the input of a function without a telling annotation, by the keys that it reads or by its parameter."""
     utilities = import_extra("langchain_core.runnables.utils", "agents-langgraph")
     if keys := utilities.get_function_first_arg_dict_keys(function):
         return dict.fromkeys(keys, True)

@@ -69,7 +69,7 @@ def workflow_input(workflow: Any) -> Input:
 
 
 def read_kind(annotation: Any) -> Input | Literal["any"] | None:
-    """Return what a type asks for: what holds most of a conversation, `any` if the type is open, or None."""
+    """Return the input that a type asks for: the one with most of a conversation, `any` if it is open, or None."""
     kinds = {_kind(part) for part in _alternatives(annotation)}
     known: tuple[Input | Literal["any"], ...] = ("any", "messages", "state", "message", "text")
     return next((kind for kind in known if kind in kinds), None)
