@@ -20,7 +20,7 @@ from fairtrial.records.ballot import Ballot
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.result import CaseResult, Criterion, InvocationInjection, Outcome, Verdict
 from fairtrial.records.score import FaultSide, Score
-from fairtrial.records.trace import Invocation, ToolResult, Trace
+from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
 from fairtrial.system.concurrency import concurrently, ends_the_run
 from fairtrial.system.event_loop import blocking
 from fairtrial.text.display import describe_error, shorten
@@ -248,6 +248,7 @@ def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
         metric: object = criterion.metric
         if gives_notes(metric):
             yield from _guard_call(criterion.name, metric.notes, trace, planned_case.case)
+    yield from _list_unmet_approvals(trace, planned_case.case)
     yield from (outage.text for outage in tool_outages(trace) if not needs_result(planned_case.case, trace, outage))
     expected = planned_case.case.conversation
     if expected is None:
@@ -263,6 +264,25 @@ def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
     if len(trace.invocations) > len(expected):
         counts = f"{len(trace.invocations)} invocations recorded, {len(expected)} expected"
         yield f"{counts}; the surplus is not scored"
+
+
+def _list_unmet_approvals(trace: Trace, case: EvalCase) -> Iterator[str]:
+    """Yield a sentence for each decision of the case that no recorded call has, for example because of a typo."""
+    if trace.broken or not case.approvals or any(invocation.steps is None for invocation in trace.invocations):
+        return
+    steps = [step for invocation in trace.invocations for step in invocation.steps or ()]
+    results = [step for step in steps if isinstance(step, ToolResult)]
+    tool_names = {step.name for step in results if step.approval is not None}
+    result_ids = {step.id for step in results}
+    waiting = [step.name for step in steps if isinstance(step, ToolCall) and step.id not in result_ids]
+    names = ", ".join(map(repr, sorted(tool_names | set(waiting)))) or "none"
+    for name in case.approvals:
+        if name not in tool_names:
+            yield (
+                f"approvals: no recorded call of {name!r} has a decision; calls with a decision or without a result: "
+                f"{names} (a question that names no call waits for a message, and a decision about a step or a "
+                "node is not recorded)"
+            )
 
 
 def _guard_call(name: str, check: Callable[..., Sequence[str]], *arguments: Any) -> list[str]:

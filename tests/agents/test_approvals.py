@@ -15,11 +15,13 @@ from shop import CRITERIA, TOOLS, cancel_order, get_order, saying
 import fairtrial
 from fairtrial.agents import find_agent
 from fairtrial.agents.approvals import _answers, question
+from fairtrial.analysis.failures.events import is_error
 from fairtrial.formats.adk.evalset import case as read_case
 from fairtrial.formats.adk.write import case_json
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.case import EvalCase
-from fairtrial.records.trace import Approval, ToolCall, ToolResult, Trace
+from fairtrial.records.trace import Approval, Part, ToolCall, ToolResult, Trace
+from fairtrial.reports.views.view_attempts import step_view
 
 QUESTION = question([ToolCall("cancel_order", {"order_id": "B-42"})])
 
@@ -194,6 +196,20 @@ def test_the_case_decides(name: str, decision: str) -> None:
 
 
 @every_agent
+def test_a_picture_is_no_decision(name: str) -> None:
+    """It was dropped without a word. The case is at fault, and the tool does not run."""
+    eval_set = saying("Cancel B-42", "Yes, please.")
+    first, second = eval_set.cases[0].conversation or ()
+    second = replace(second, user=replace(second.user, parts=(Part("image/png", "s3://shop/cat.png"),)))
+    case = replace(eval_set.cases[0], conversation=(first, second))
+    ((_, recording),) = fairtrial.evaluate(replace(eval_set, cases=(case,)), AGENTS[name](), CRITERIA).recordings
+    assert recording.failure is not None
+    assert recording.failure.side == "expectation"
+    assert recording.failure.cause == "the message is for a question of the agent, and cannot hold 1 part"
+    assert results(recording.trace, 1) == []
+
+
+@every_agent
 def test_a_question_without_an_answer_is_the_reply(name: str) -> None:
     """Nobody decides: the tool did not run, and the reply is the question and not `null`."""
     trace = held(AGENTS[name](), "Cancel B-42")
@@ -289,6 +305,44 @@ def test_a_breakpoint_waits_for_a_decision(kind: str, message: str, response: ob
 def test_a_message_decides(message: str, decisions: list[str]) -> None:
     """Only a message that agrees approves. A list decides about each of two calls."""
     assert [answer.decision for answer in _answers(message, 2)] == decisions
+
+
+def deciding(*turn: Any, **approvals: str) -> Any:
+    """A run of a function that yields these items, with decisions of its case."""
+    eval_set = saying("Cancel B-42")
+    case = replace(eval_set.cases[0], approvals=approvals)
+    return fairtrial.evaluate(replace(eval_set, cases=(case,)), lambda _: list(turn), {"criteria": CRITERIA})
+
+
+@pytest.mark.parametrize(
+    ("turn", "calls"),
+    [
+        (["done"], "none"),
+        ([ToolCall("cancel_order", {}, "1"), "May I?"], "'cancel_order'"),
+        (
+            [ToolCall("pay", {}, "1"), ToolResult("pay", 1, "1", approval=Approval("approve", "case")), "done"],
+            "'pay'",
+        ),
+    ],
+)
+def test_a_decision_that_no_call_needs_is_told(turn: list[Any], calls: str) -> None:
+    """A typo in `approvals`, or an agent that does not ask, was silent. The warning names the calls that asked."""
+    (result,) = deciding(*turn, cancel_ordr="approve").cases
+    (warning,) = result.warnings
+    assert warning.startswith("approvals: no recorded call of 'cancel_ordr' has a decision; ")
+    assert f"without a result: {calls} (" in warning
+
+
+def test_a_rejected_call_is_no_error_of_its_tool() -> None:
+    """The case plans the rejection, and the framework marks it as an error."""
+    rejected = ToolResult("pay", "Error: rejected", "1", is_error=True, approval=Approval("reject", "case"))
+    run = deciding(ToolCall("pay", {}, "1"), rejected, "I do not pay.", pay="reject")
+    ((_, recording),) = run.recordings
+    (result,) = [step for step in recording.trace.invocations[0].steps or () if isinstance(step, ToolResult)]
+    assert not result.is_error
+    assert not is_error(rejected)
+    assert run.cases[0].warnings == ()
+    assert step_view(rejected).approval == Approval("reject", "case")
 
 
 def test_approvals_stand_in_the_file_of_the_case() -> None:

@@ -7,21 +7,23 @@ from typing import Any, TypedDict
 
 import pytest
 from kinds import recorded
-from shop import CRITERIA, saying
+from msgspec.structs import replace
+from shop import CRITERIA, TOOLS, saying
 
 import fairtrial
 from fairtrial.agents import find_agent
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import SessionInput
+from fairtrial.records.trace import Invocation, Message, Part
 
 pytestmark = [pytest.mark.agents, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 pytest.importorskip("langgraph")
 
-from langchain_core.messages import AIMessage  # noqa: E402
+from langchain_core.messages import AIMessage, BaseMessage  # noqa: E402
 from langchain_core.output_parsers import StrOutputParser  # noqa: E402
 from langchain_core.prompts import ChatPromptTemplate  # noqa: E402
-from langchain_core.runnables import RunnableLambda, RunnablePassthrough  # noqa: E402
+from langchain_core.runnables import RunnableBranch, RunnableLambda, RunnablePassthrough  # noqa: E402
 from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
 from langgraph.graph import START, StateGraph  # noqa: E402
 from langgraph.types import interrupt  # noqa: E402
@@ -156,3 +158,90 @@ def test_a_message_in_a_field_is_its_text() -> None:
 
     graph = StateGraph(State).add_node("say", lambda _: {"answer": AIMessage("hi")})
     assert replies(recorded(graph.add_edge(START, "say").compile(), "hello")) == ["hi"]
+
+
+def _shout(text: str) -> str:
+    return text.upper()
+
+
+async def _repeat(messages: list[BaseMessage]) -> BaseMessage:
+    return AIMessage(" | ".join(str(message.text) for message in messages))
+
+
+def _count(number: int) -> int:
+    return number + 1
+
+
+def _read_name(fields: dict[str, str]) -> str:
+    return fields["client"]
+
+
+RUNNABLES: dict[str, tuple[Any, list[str]]] = {
+    "a chat model": (ScriptedChat(), ["You said: hello", "You said: again"]),
+    "a model that may try again": (ScriptedChat().with_retry(), ["You said: hello", "You said: again"]),
+    "a model and a parser": (ScriptedChat() | StrOutputParser(), ["You said: hello", "You said: again"]),
+    "a passthrough and a model": (RunnablePassthrough() | ScriptedChat(), ["You said: hello", "You said: again"]),
+    "a branch": (RunnableBranch((bool, ScriptedChat()), ScriptedChat()), ["You said: hello", "You said: again"]),
+    "a function of a text": (RunnableLambda(_shout), ["HELLO", "AGAIN"]),
+    "a function whose parameter tells": (RunnableLambda(lambda text: f"{text}!"), ["hello!", "again!"]),
+    "a function whose type is said": (RunnableLambda(len).with_types(input_type=str), ["5", "5"]),
+    "a function of messages": (RunnableLambda(_repeat), ["hello", "hello | hello | again"]),
+    "a function that reads a field": (RunnableLambda(_read_name), ["hello", "again"]),
+}
+
+
+@pytest.mark.parametrize("name", RUNNABLES)
+def test_a_runnable_gets_what_it_takes(name: str) -> None:
+    """The type of its input tells, and a chat model gets the whole conversation."""
+    runnable, expected = RUNNABLES[name]
+    assert replies(recorded(runnable, "hello", "again")) == expected
+
+
+def test_calls_of_a_model_alone_are_recorded() -> None:
+    """`bind_tools` returns a message with a call and no text. Nobody runs the tool."""
+    one = recorded(ScriptedChat().bind_tools([TOOLS["get_order"]]), "Where is A-17?")
+    assert replies(one) == [""]
+    (call,) = one.trace.invocations[0].tool_calls
+    assert (call.name, call.args) == ("get_order", {"order_id": "A-17"})
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"), [(_count, "it takes <class 'int'>"), (lambda x: x, "its parameter 'x' takes")]
+)
+def test_a_runnable_of_another_kind_is_refused_before_the_run(function: Any, problem: str) -> None:
+    """Nothing is guessed. The message says how to name the type."""
+    with pytest.raises(UsageError, match=problem):
+        find_agent(RunnableLambda(function))
+
+
+def unknown_runnable() -> Any:
+    """A function whose parameter says nothing, with the name of its field."""
+    return RunnableLambda(lambda x: [*x]), {"input": "ticket"}
+
+
+def test_the_field_of_a_runnable_that_says_nothing_can_be_named() -> None:
+    """The name was dropped, because no field was known."""
+    assert replies(recorded(f"langgraph:{__name__}:unknown_runnable", "x")) == ['["ticket"]']
+
+
+def test_a_prompt_with_more_variables_is_a_fault_of_the_case() -> None:
+    """The state of the case may give them."""
+    chain = ChatPromptTemplate([("system", "Speak {language}."), ("human", "{question}")]) | ScriptedChat()
+    one = recorded(chain, "hello")
+    assert one.failure is not None
+    assert one.failure.side == "expectation"
+    assert "the prompt needs 'language'" in one.failure.cause
+    state = SessionInput("shop", "user", {"language": "German"})
+    assert replies(recorded(chain, "hello", session=state)) == ["You said: hello"]
+
+
+def test_a_picture_does_not_fit_into_a_field() -> None:
+    """It was dropped without a word."""
+    message = Message("Look", parts=(Part("image/png", "https://example.com/cat.png"),))
+    eval_set = saying("Look")
+    case = replace(eval_set.cases[0], conversation=(Invocation(message),))
+    for runnable in (joke_chain(), RunnableLambda(_shout)):
+        ((_, one),) = fairtrial.evaluate(replace(eval_set, cases=(case,)), runnable, CRITERIA).recordings
+        assert one.failure is not None
+        assert one.failure.side == "expectation"
+        assert one.failure.cause.startswith("the message is for a field that takes a text, ")

@@ -95,7 +95,23 @@ def test_a_status_about_the_request_is_the_agents(kind: str) -> None:
     assert run.verdict == "failed"
     assert run.cases[0].failure is not None
     assert run.cases[0].failure.side == "agent"
+    assert "fairtrial/agents/" not in run.cases[0].failure.cause, "an adapter is no code of the user"
     assert Outage.calls == 1
+
+
+def test_an_outage_that_the_agent_replaces_by_an_error_of_its_own_is_named() -> None:
+    """The agent caught the outage, so that it is responsible. The reader sees what happened."""
+
+    def careless(message: str) -> str:
+        try:
+            raise ProviderError(503)  # noqa: TRY301
+        except ProviderError:
+            raise KeyError(message)  # noqa: B904  (the handler is what is tested)
+
+    failure = make_run(careless, "hello").cases[0].failure
+    assert failure is not None
+    assert failure.side == "agent"
+    assert failure.cause.endswith("; raised while handling ProviderError: HTTP 503)")
 
 
 @every_remote_kind

@@ -359,3 +359,16 @@ def test_simulated_users_learn_what_they_do_not_see() -> None:
     """A picture in a reply is named."""
     trace = Trace((Invocation(Message("Draw a cat"), (), Message("Here", parts=(PICTURE,))),))
     assert history(trace, calls=False) == "user: Draw a cat\nassistant: Here\n[image/png, which is not shown here]"
+
+
+@pytest.mark.agents
+def test_a_picture_is_no_answer_to_a_question_of_strands() -> None:
+    """An interrupt takes a text. The picture was dropped without a word, and now the case is at fault."""
+    pytest.importorskip("strands")
+    case = saying("a question").cases[0]
+    turns = (Invocation(Message("a question")), Invocation(Message("large", parts=(PICTURE,))))
+    eval_set = EvalSet("shown", (replace(case, conversation=turns),))
+    ((_, recording),) = fairtrial.evaluate(eval_set, "strands:strands_shop:shop", CRITERIA).recordings
+    assert recording.failure is not None
+    assert (recording.failure.side, len(recording.trace.invocations)) == ("expectation", 2)
+    assert recording.trace.invocations[0].reply == "Which size?"

@@ -304,6 +304,11 @@ export function Step({ step, marks }: { step: StepView; marks: readonly string[]
           <Name text={injection.effect} />
         </span>
       ))}
+      {step.approval && (
+        <span class="tag">
+          <Name text={`${step.approval.decision} (${step.approval.by})`} />
+        </span>
+      )}
       <span class="step-brief">
         <Name text={brief} />
       </span>

@@ -46,6 +46,13 @@ export interface AlignedCall {
   forbidden?: boolean;
 }
 
+export interface Approval {
+  decision: "approve" | "edit" | "reject";
+  by: "case" | "user";
+  args?: Record<string, unknown> | null;
+  reason?: string;
+}
+
 export interface AttackRate {
   attempts: number;
   hits: number;
@@ -100,7 +107,7 @@ export interface AttemptView {
   digest: string;
   attempt: number;
   verdict: "error" | "failed" | "informational" | "passed" | "unscored";
-  ended_by: "cap" | "failure" | "script" | "stop";
+  ended_by: "cap" | "expected_failure" | "failure" | "script" | "stop";
   outcomes: OutcomeView[];
   failure?: Failure | null;
   fault?: Fault | null;
@@ -965,6 +972,7 @@ export interface StepView {
   response?: unknown;
   is_error?: boolean;
   injected?: Injection[];
+  approval?: Approval | null;
   parts?: Part[];
   started?: number | null;
   seconds?: number | null;

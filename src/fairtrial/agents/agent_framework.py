@@ -150,6 +150,8 @@ class WorkflowSession(ObservedSession):
             self._answers |= {request.request_id: answer_question(request, message) for request in self._questions}
             return await self._advance()
         request = workflow_input(self._workflow, message, lambda: _user_message(message, parts))
+        if isinstance(request, str):
+            refuse_parts(parts, "a workflow that takes a text")
         return await self._follow(lambda: self._workflow.run(request, **self._options))
 
     async def _advance(self) -> Iterable[Item]:

@@ -24,6 +24,7 @@ from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramew
 from fairtrial.agents.observers.claude_messages import Listener, answers_to, read_question
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import Answer, describe_tool
+from fairtrial.agents.user_parts import refuse_parts
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.chats.anthropic_messages import response
 from fairtrial.records.trace import AgentDetails, Approval, Message, Part, ToolCall
@@ -159,7 +160,10 @@ class ClaudeSession(ObservedSession):
 
     async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Send the message, and wait until Claude Code is idle, or waits for a decision of the user."""
-        return await (self._say(message, parts) if self._question is None else self._reply(message))
+        if self._question is None:
+            return await self._say(message, parts)
+        refuse_parts(parts)
+        return await self._reply(message)
 
     def _waiting(self) -> list[ToolCall]:
         return [call for call, _ in self._calls.values()]

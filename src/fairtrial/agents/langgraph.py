@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.graphs.described_models import describe_requests
-from fairtrial.agents.graphs.graph_fields import TEXT, find_input, find_reply, last_changed
+from fairtrial.agents.graphs.graph_fields import (
+    MESSAGE,
+    MESSAGES,
+    TEXT,
+    find_input,
+    find_reply,
+    last_changed,
+    list_variables,
+)
 from fairtrial.agents.graphs.graph_functions import INTERRUPT, is_workflow, workflow_input, workflow_states
 from fairtrial.agents.graphs.graph_runs import GraphWatch, callback_handler
 from fairtrial.agents.graphs.graph_steps import GraphSteps
@@ -18,8 +26,8 @@ from fairtrial.agents.graphs.graph_stops import Stop, find_stop, with_checkpoint
 from fairtrial.agents.graphs.tool_nodes import has_tools, route_graph, tools_of_graphs
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, Opening
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.agents.user_parts import langchain_content
-from fairtrial.errors import AgentError, UsageError
+from fairtrial.agents.user_parts import langchain_content, refuse_parts
+from fairtrial.errors import AgentError, UnfitCaseError, UsageError
 from fairtrial.formats.message_entries import read_response
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, ToolCall
 from fairtrial.system.importing import import_extra
@@ -193,7 +201,7 @@ class LangGraphSession(FrameworkSession):
         self._interrupted = bool(interrupts)
         if interrupts and self._stop is None:
             values = [interrupt.value for interrupt in interrupts]
-            questions = [value if isinstance(value, str) else str(plain(value)) for value in values]
+            questions = [value if isinstance(value, str) else as_text(plain(value)) for value in values]
             yield Message("\n".join(questions), watch.name)
         if watch.has_structured_reply and not interrupts and (reply := self._structured_reply()):
             yield Message(reply, watch.name)
@@ -202,21 +210,38 @@ class LangGraphSession(FrameworkSession):
     def _input(self, message: str, parts: Sequence[Part]) -> Any:
         self._earlier_messages = len(self._state.get("messages", ()))
         if self._interrupted:
+            refuse_parts(parts)
             return import_extra("langgraph.types", EXTRA).Command(resume=dict.fromkeys(self._interrupts, message))
         human = import_extra("langchain_core.messages", EXTRA).HumanMessage(
             langchain_content(message, parts), id=str(uuid.uuid4())
         )
+        if is_workflow(self._runnable) and workflow_input(self._runnable) == "text":
+            refuse_parts(parts, "a workflow that takes a text")
         self._steps.begin_turn()
         is_first, self._user_message_id = not self._user_message_id, human.id
         if self._field:
             # A graph without messages begins again with each message, unless its checkpointer keeps the state.
             state = {} if self._checkpointer and not is_first else self._initial
-            self._state = {"messages": [*self._state.get("messages", ()), human]}
-            return message if self._field == TEXT else {**state, self._field: message}
+            messages = [*self._state.get("messages", ()), human]
+            self._state = {"messages": messages}
+            if self._field in (MESSAGE, MESSAGES):
+                return human if self._field == MESSAGE else messages
+            refuse_parts(parts, "a field that takes a text")
+            return message if self._field == TEXT else self._fill({**state, self._field: message})
         state = {key: value for key, value in self._state.items() if key != INTERRUPT}
         if self._checkpointer and not is_first:
             return {"messages": [human]}
         return {**state, "messages": [*state.get("messages", ()), human]}
+
+    def _fill(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields of a message. Raises UnfitCaseError if the prompt of a chain has others."""
+        missing = [name for name in list_variables(self._runnable) if name not in fields]
+        if missing:
+            raise UnfitCaseError(
+                f"the prompt needs {', '.join(map(repr, missing))}, which neither the message nor the state of "
+                "session_input gives"
+            )
+        return fields
 
     async def _states(self, graph_input: Any, config: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the states of a graph after each step. Another runnable has one state only, its output."""
@@ -227,7 +252,7 @@ class LangGraphSession(FrameworkSession):
                 async for state in states:
                     yield state
             return
-        if self._field:
+        if self._field not in ("", MESSAGE, MESSAGES):
             async with aclosing(self._field_states(graph_input, config)) as states:
                 async for state in states:
                     yield state
@@ -240,10 +265,8 @@ class LangGraphSession(FrameworkSession):
         if isinstance(output, dict) and "messages" in output:
             yield _with_messages(output)
         else:
-            message_class = import_extra("langchain_core.messages", EXTRA).AIMessage
-            is_message = hasattr(output, "content_blocks")
-            reply = output if is_message else message_class(as_text(output), id=str(uuid.uuid4()))
-            yield _with_messages({**graph_input, "messages": [*graph_input["messages"], reply]})
+            fields = graph_input if isinstance(graph_input, dict) else self._state
+            yield _with_messages({**fields, "messages": [*fields["messages"], _make_reply(output, output)]})
 
     async def _field_states(self, graph_input: Any, config: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the states of a graph or a chain without messages, with the messages so far. The last has the reply."""
@@ -259,8 +282,7 @@ class LangGraphSession(FrameworkSession):
             output = await self._runnable.ainvoke(graph_input, config)
         fields = output if isinstance(output, dict) else {}
         if INTERRUPT not in fields:
-            message_class = import_extra("langchain_core.messages", EXTRA).AIMessage
-            reply = message_class(find_reply(output, before, self._output, latest), id=str(uuid.uuid4()))
+            reply = _make_reply(output, find_reply(output, before, self._output, latest))
             yield {**fields, "messages": [*messages, reply]}
 
     def _new_steps(self, state: dict[str, Any], watch: GraphWatch) -> Iterator[Item]:
@@ -281,6 +303,13 @@ class LangGraphSession(FrameworkSession):
             return messages[self._earlier_messages :]
         index = next((i for i, message in enumerate(messages) if message.id == self._user_message_id), -1)
         return messages[index + 1 :]
+
+
+def _make_reply(output: Any, reply: Any) -> Any:
+    """Return the output of a chain if it is a message, with its calls, or else a message with the reply."""
+    if hasattr(output, "content_blocks"):
+        return output
+    return import_extra("langchain_core.messages", EXTRA).AIMessage(as_text(reply), id=str(uuid.uuid4()))
 
 
 def _with_messages(state: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from fairtrial.agents.observers.llama_index_observer import (
     response_in,
 )
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.agents.user_parts import detect_kind, file_name, read_content
+from fairtrial.agents.user_parts import detect_kind, file_name, read_content, refuse_parts
 from fairtrial.records.trace import AgentDetails, Message, Part
 from fairtrial.system.importing import import_extra
 
@@ -89,6 +89,7 @@ class LlamaIndexSession(ObservedSession):
         if self._workflow is None:
             self._workflow = self._begin_workflow(_user_message(message, parts))
         else:
+            refuse_parts(parts)
             events = import_extra("llama_index.core.workflow.events", EXTRA)
             fields = self._question.model_dump(exclude={"prefix"})
             self._workflow.ctx.send_event(events.HumanResponseEvent(response=message, **fields))

@@ -14,6 +14,7 @@ from fairtrial.agents.factories import AgentSource, factory_source, one_conversa
 from fairtrial.agents.nested_runs import collect_requests, current_conversation, open_conversation
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import plain
+from fairtrial.agents.user_parts import refuse_parts
 from fairtrial.errors import UsageError
 from fairtrial.records.trace import About, AgentDetails, Approval, Part, ToolCall, Usage
 from fairtrial.system.importing import import_extra, import_object
@@ -139,6 +140,8 @@ class FrameworkSession(ABC):
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Send a message, and yield the items. If calls wait for a decision, the message decides."""
+        if self._waiting():
+            refuse_parts(parts)
         self._begin()
         items = self._approvals.send(
             message, lambda: self._start(message, parts), self._resume, self._waiting, lambda: self._name

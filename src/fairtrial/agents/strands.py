@@ -13,7 +13,7 @@ from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, is_reply, plain
 from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.agents.user_parts import detect_kind, read_content
+from fairtrial.agents.user_parts import detect_kind, read_content, refuse_parts
 from fairtrial.errors import AgentError
 from fairtrial.formats.message_entries import read_response
 from fairtrial.records.trace import AgentDetails, Message, Part, Thought, ToolCall
@@ -140,6 +140,7 @@ def _prompt(message: str, parts: Sequence[Part], interrupts: Sequence[Any]) -> l
     """Return the input of an invocation: the message, or the message as the answer to the questions that wait."""
     if not interrupts:
         return [{"text": message}, *map(_encode_part, parts)]
+    refuse_parts(parts)
     return [{"interruptResponse": {"interruptId": interrupt.id, "response": message}} for interrupt in interrupts]
 
 

@@ -49,12 +49,10 @@ def file_name(part: Part) -> str:
     return part.name or "file"
 
 
-def refuse_parts(parts: Sequence[Part]) -> None:
-    """Raise UnfitCaseError for parts of a message that answers a question, because a framework takes only a text."""
+def refuse_parts(parts: Sequence[Part], place: str = "a question of the agent") -> None:
+    """Raise UnfitCaseError for parts of a message that answers or fills a place which takes only a text."""
     if parts:
-        raise UnfitCaseError(
-            f"the message answers a question of the agent, and cannot hold {count(len(parts), 'part')}"
-        )
+        raise UnfitCaseError(f"the message is for {place}, and cannot hold {count(len(parts), 'part')}")
 
 
 def find_problem(parts: Sequence[Part]) -> str:

@@ -139,7 +139,7 @@ class SummaryBuilder:
         self.close_cases()
         run, tallies = self._run, self._tallies
         unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applicable]
-        decides = any(tally.gates and tally.applicable for tally in tallies.values())
+        decides = any(tally.gates and tally.applicable for tally in tallies.values()) or run.cases[Verdict.PASSED] > 0
         ignored_names = [name for name in unapplied if name in defaults and decides]
         unapplied = [name for name in unapplied if name not in ignored_names]
         # The always computed criteria have values without being asked for, so that their values do not count here.

@@ -85,7 +85,7 @@ def _with_criteria(result: CaseResult, criteria: Sequence[str]) -> CaseResult:
 def _verdict(result: CaseResult) -> Verdict:
     """Return the verdict on an attempt, which is "not applicable" if no criterion applies to it."""
     verdicts = {outcome.verdict for outcome in result.outcomes}
-    if verdicts == {Verdict.NOT_APPLICABLE} and result.failure is None:
+    if verdicts == {Verdict.NOT_APPLICABLE} and result.failure is None and result.ended_by != "expected_failure":
         return Verdict.NOT_APPLICABLE
     return result.verdict
 

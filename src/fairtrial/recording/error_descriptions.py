@@ -80,8 +80,11 @@ def find_place(error: BaseException) -> str:
         return ""
     if own := _own_frame(error):
         return f" (a defect of fairtrial, or a version of a framework that it does not know: {own})"
-    line = user_line(error)
-    return f" ({line})" if line else ""
+    places = [line] if (line := user_line(error)) else []
+    hidden = None if error.__suppress_context__ else error.__context__
+    if hidden is not None and find_outage(hidden) is not None:
+        places.append(f"raised while handling {shorten(describe_error(hidden), 400)}")
+    return f" ({'; '.join(places)})" if places else ""
 
 
 def _own_frame(error: BaseException) -> str:

@@ -197,7 +197,7 @@ class HeldConversation:
         if self._request is not None:
             self._builder.add(Message(find_cause(error)))
             self.invocations.append(self._builder.with_reply(self._request, time.perf_counter() - self._started))
-        return self._recording(None, self.ending)
+        return self._recording(None, "expected_failure")
 
     async def _open(self, agent: Agent, stack: AsyncExitStack) -> Session:
         """Open a session. A failure with a status that may pass is tried again."""

@@ -36,7 +36,8 @@ class InvocationBuilder:
             # An agent that waited for a decision within the invocation reports each of its runs.
             self.durations = _add_durations(self.durations, item)
         elif isinstance(item, ToolResult):
-            item = item if item.is_error else replace(item, is_error=is_failure(item.response))
+            failed = not item.is_rejected and (item.is_error or is_failure(item.response))
+            item = item if item.is_error == failed else replace(item, is_error=failed)
             self.steps.append(item if self.environment is None else self.environment.with_injections(item))
         else:
             self.steps.append(item)

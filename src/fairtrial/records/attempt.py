@@ -10,7 +10,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
 
 Side = Literal["agent", "simulator", "environment", "infrastructure", "expectation"]
-EndedBy = Literal["script", "stop", "cap", "failure"]
+EndedBy = Literal["script", "stop", "cap", "failure", "expected_failure"]
 
 
 class Failure(Record, frozen=True):

@@ -223,7 +223,10 @@ class CaseResult(Displayed, frozen=True):
         return self.combine_verdicts(self.verdicts)
 
     def combine_verdicts(self, verdicts: Collection[Verdict]) -> Verdict:
-        """Return the first of failed, error, unscored and passed that occurs. If none does, the case only informs."""
+        """Return the first of failed, error, unscored and passed that occurs.
+
+        If none does, a failure that the case expects has passed, and any other case only informs.
+        """
         if Verdict.FAILED in verdicts:
             return Verdict.FAILED
         if self.failure is not None:
@@ -231,7 +234,7 @@ class CaseResult(Displayed, frozen=True):
         for verdict in (Verdict.UNSCORED, Verdict.PASSED):
             if verdict in verdicts:
                 return verdict
-        return Verdict.INFORMATIONAL
+        return Verdict.PASSED if self.ended_by == "expected_failure" else Verdict.INFORMATIONAL
 
     @property
     def fault(self) -> Fault | None:

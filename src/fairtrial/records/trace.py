@@ -121,6 +121,11 @@ class ToolResult(Captured, frozen=True, tag_field="kind", tag="tool_result"):
     inner: Trace | None = None
     approval: Approval | None = None
 
+    @property
+    def is_rejected(self) -> bool:
+        """Whether a decision kept the tool from running. That is no error of the tool."""
+        return self.approval is not None and self.approval.decision == "reject"
+
 
 Step = Message | Thought | ToolCall | ToolResult
 """An action inside an invocation."""

@@ -142,6 +142,7 @@ def _step(step: Step) -> Line:
     changes = ", ".join(injection.effect for injection in step.injected)
     response = placeholder(step) if step.withheld else compact(step.response)
     text = f"{step.name}: {response}" + (f" (injected: {changes})" if changes else "")
+    text += f" (approval: {step.approval.decision}, {step.approval.by})" if step.approval is not None else ""
     return Line("error", text, "red") if step.is_error else Line("result", text)
 
 

@@ -135,7 +135,8 @@ def _library_folders() -> tuple[str, ...]:
     import sysconfig
 
     paths = sysconfig.get_paths()
-    return (*(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parent))
+    package = Path(__file__).parent.parent  # its adapters call the user's code, and are none of it
+    return (*(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")), str(package))
 
 
 def _nearest_module(error: BaseException, here: str) -> str:

@@ -21,7 +21,7 @@ from fairtrial.agents.endpoints.endpoint_client import (
     parse_named_target,
 )
 from fairtrial.agents.plain import as_text
-from fairtrial.agents.user_parts import encode_base64
+from fairtrial.agents.user_parts import encode_base64, refuse_parts
 from fairtrial.errors import AgentError
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.trace import About, Approval, Message, Part, ToolCall
@@ -88,6 +88,8 @@ class AdkServerSession:
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run one invocation. If calls wait for a confirmation, the message decides."""
+        if self._waiting:
+            refuse_parts(parts)
         items = self._approvals.send(
             message,
             lambda: self._run([*(self._answers(message) or [{"text": message}]), *map(_encode_part, parts)]),

@@ -28,7 +28,7 @@ from fairtrial.agents.endpoints.urls import HttpStatusError
 from fairtrial.agents.graphs.graph_stops import MiddlewareStop
 from fairtrial.agents.outages import outage_named
 from fairtrial.agents.plain import as_text
-from fairtrial.agents.user_parts import langchain_content
+from fairtrial.agents.user_parts import langchain_content, refuse_parts
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.chats.assembly import with_name
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
@@ -152,6 +152,8 @@ class LangGraphServerSession:
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run the graph until it ends, or stops with a question. If calls wait for a decision, the message decides."""
+        if self._stop is not None:
+            refuse_parts(parts)
         items = self._approvals.send(
             message,
             lambda: self._run(self._input(message, parts)),
@@ -165,6 +167,7 @@ class LangGraphServerSession:
 
     def _input(self, message: str, parts: Sequence[Part]) -> dict[str, Any]:
         if self._interrupts:
+            refuse_parts(parts)
             return {"command": {"resume": {str(interrupt["id"]): message for interrupt in self._interrupts}}}
         human = {"type": "human", "content": langchain_content(message, parts), "id": str(uuid.uuid4())}
         state, self._initial_state = self._initial_state, {}

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from fairtrial.agents.graphs.graph_functions import read_kind
 from fairtrial.agents.plain import as_text
 from fairtrial.errors import UsageError, nearest
+from fairtrial.system.importing import import_extra
 
-TEXT = "(text)"
-"""The field of a chain that takes the text itself."""
+TEXT, MESSAGE, MESSAGES = "(text)", "(message)", "(messages)"
+"""The fields of a chain that takes the text itself, the latest message, or the list of all messages."""
+_STATE = "messages"
 _INPUTS = ("question", "input", "query", "prompt", "request", "user_input", "task", "topic", "text", "message")
 _OUTPUTS = ("answer", "output", "response", "reply", "result", "final_answer", "final_output", "final_report")
 
 
 def find_input(runnable: Any, asked: str = "") -> str:
-    """Return the field that takes the user's text, `TEXT`, or an empty text if it takes messages.
+    """Return the field that takes the user's text, or an empty text if it takes a state with `messages`.
 
-    `asked` is the field that the user names. Raises UsageError if the field cannot be known.
+    `TEXT`, `MESSAGE` and `MESSAGES` stand for a chain that takes no fields. `asked` is the field that the user names.
+    Raises UsageError if the field cannot be known.
     """
-    fields = _fields(runnable)
-    if fields is None or "messages" in fields:
+    fields = _fields(runnable, asked)
+    if fields is None or _STATE in fields:
         return ""
     if asked:
         if fields and asked not in fields:
@@ -32,8 +37,9 @@ def find_input(runnable: Any, asked: str = "") -> str:
                 code="unusable-agent",
             )
         return asked
-    if TEXT in fields:
-        return TEXT
+    whole = next((name for name in (TEXT, MESSAGE, MESSAGES) if name in fields), "")
+    if whole:
+        return whole
     texts = [name for name, is_text in fields.items() if is_text]
     if len(texts) == 1:
         return texts[0]
@@ -72,7 +78,14 @@ def _write_text(value: Any) -> str:
     return as_text(value.text) if hasattr(value, "content_blocks") else as_text(value)
 
 
-def _fields(runnable: Any) -> dict[str, bool] | None:
+def list_variables(chain: Any) -> Sequence[str]:
+    """Return the fields that a chain must get because its prompt has these variables."""
+    first = next(iter(getattr(chain, "steps", ())), chain)
+    variables = getattr(first, "input_variables", None)
+    return variables if isinstance(variables, list) else ()
+
+
+def _fields(runnable: Any, asked: str = "") -> dict[str, bool] | None:
     """Return the fields of the input, and whether each takes a text. It is None if nothing is known."""
     builder: Any = getattr(runnable, "builder", None)
     if isinstance(getattr(builder, "schemas", None), dict):
@@ -84,22 +97,86 @@ def _fields(runnable: Any) -> dict[str, bool] | None:
         except Exception:  # noqa: BLE001  (annotations are code of users)
             hints = {}
         return {name: _is_text(hints.get(name, str)) for name in channels}
-    return None if hasattr(runnable, "stream_channels") else _fields_of_chain(runnable)
+    return None if hasattr(runnable, "stream_channels") else _fields_of_chain(runnable, asked)
 
 
-def _fields_of_chain(chain: Any) -> dict[str, bool] | None:
+def _fields_of_chain(chain: Any, asked: str) -> dict[str, bool] | None:
     try:
-        schema = chain.get_input_jsonschema()
+        takes = _read_type(chain)
+    except Exception:  # noqa: BLE001  (types are code of users)
+        return None
+    kind, properties = read_kind(takes), _read_properties(chain)
+    if list(properties) == ["root"] and kind != "state":  # every branch of a parallel step gets the text
+        return {TEXT: True}
+    if properties and list(properties) != ["root"] and kind != "message":
+        return {name: own.get("type", "string") == "string" for name, own in properties.items()}
+    whole = {"text": TEXT, "message": MESSAGE, "messages": MESSAGES}.get(str(kind))
+    if whole:
+        return {whole: True}
+    return _read_open_input(chain, kind, takes, asked)
+
+
+def _read_open_input(chain: Any, kind: str | None, takes: Any, asked: str) -> dict[str, bool] | None:
+    """Return the input of a chain whose type does not tell it, by its first step or by its function."""
+    if kind == "any" and (inner := _first_step(chain)) is not None:
+        return _fields_of_chain(inner, asked)
+    function = _function(chain)
+    if asked and (inspect.isroutine(function) or kind is None):
+        return {asked: True}
+    if kind is None:
+        return _refuse(f"it takes {takes!r}")
+    return _read_function(function) if inspect.isroutine(function) else None
+
+
+def _read_properties(chain: Any) -> dict[str, Any]:
+    """Return the fields of the schema of the input. A schema whose types are out of reach has none."""
+    try:
+        return chain.get_input_jsonschema().get("properties") or {}
     except Exception:  # noqa: BLE001  (schemas are made by code of users)
-        return None
-    properties = schema.get("properties")
-    if schema.get("type") == "string":
-        return {TEXT: True}
-    if schema.get("type") != "object" or not isinstance(properties, dict) or not properties:
-        return None
-    if list(properties) == ["root"]:  # every branch of a parallel step gets the text
-        return {TEXT: True}
-    return {name: own.get("type", "string") == "string" for name, own in properties.items()}
+        return {}
+
+
+def _function(chain: Any) -> Any:
+    return getattr(chain, "func", None) or getattr(chain, "afunc", None)
+
+
+def _read_type(chain: Any) -> Any:
+    """Return the type of the input of a chain. LangChain leaves the annotation of a function unread."""
+    if not isinstance(chain.InputType, str):
+        return chain.InputType
+    hints = typing.get_type_hints(_function(chain))
+    return next((hint for name, hint in hints.items() if name != "return"), Any)
+
+
+def _read_function(function: Any) -> dict[str, bool]:
+    """Return the input of a function without a telling annotation, by the keys that it reads or by its parameter."""
+    utilities = import_extra("langchain_core.runnables.utils", "agents-langgraph")
+    if keys := utilities.get_function_first_arg_dict_keys(function):
+        return dict.fromkeys(keys, True)
+    name = next(iter(inspect.signature(function).parameters), "")
+    if "messages" in name or "history" in name:
+        return {MESSAGES: True}
+    if "state" in name or not name.strip("_"):
+        return {_STATE: False}
+    return {TEXT: True} if name in _INPUTS else _refuse(f"nothing says what its parameter {name!r} takes")
+
+
+def _refuse(problem: str) -> typing.NoReturn:
+    raise UsageError(
+        f"the runnable must take a text, messages, or fields of which one is the user's text; {problem}; "
+        "`.with_types(input_type=str)` says it, and a function that returns the pair of the runnable and "
+        "{'input': NAME} names a field",
+        code="unusable-agent",
+    )
+
+
+def _first_step(chain: Any) -> Any:
+    """Return the runnable inside a chain that gets its input, or None. A passthrough hands the input on."""
+    steps = list(getattr(chain, "steps", ()))
+    if len(steps) > 1 and type(steps[0]).__name__ == "RunnablePassthrough":
+        return steps[1]
+    inner = (getattr(chain, name, None) for name in ("bound", "runnable", "default"))
+    return steps[0] if steps else next((own for own in inner if own is not None), None)
 
 
 def _is_text(annotation: Any) -> bool:

@@ -58,16 +58,21 @@ def workflow_input(workflow: Any) -> Input:
     The annotation of its parameter tells. Without one, the name of the parameter does.
     """
     name, annotation = _parameter(workflow)
-    kinds = {_kind(part) for part in _alternatives(annotation)} - {None}
-    if "any" in kinds or isinstance(annotation, str):
+    kind = read_kind(annotation)
+    if kind == "any" or isinstance(annotation, str):
         return "state" if "messages" not in name else "messages"
-    known: tuple[Input, ...] = ("messages", "state", "message", "text")
-    for kind in known:
-        if kind in kinds:
-            return kind
+    if kind is not None:
+        return kind
     raise UsageError(
         f"a workflow with @entrypoint {_TAKES}; the parameter {name!r} is {annotation!r}", code="unusable-agent"
     )
+
+
+def read_kind(annotation: Any) -> Input | Literal["any"] | None:
+    """Return the input that a type asks for: the one with most of a conversation, `any` if it is open, or None."""
+    kinds = {_kind(part) for part in _alternatives(annotation)}
+    known: tuple[Input | Literal["any"], ...] = ("any", "messages", "state", "message", "text")
+    return next((kind for kind in known if kind in kinds), None)
 
 
 def _parameter(workflow: Any) -> tuple[str, Any]:
@@ -94,7 +99,7 @@ def _alternatives(annotation: Any) -> Sequence[Any]:
 
 def _kind(annotation: Any) -> Input | Literal["any"] | None:
     """Return what a type without alternatives asks for, or None if it is another thing."""
-    if annotation in (Any, object, inspect.Parameter.empty):
+    if annotation in (Any, object, inspect.Parameter.empty) or isinstance(annotation, typing.TypeVar):
         return "any"
     origin = typing.get_origin(annotation) or annotation
     if not inspect.isclass(origin):

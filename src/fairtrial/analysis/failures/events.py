@@ -128,7 +128,12 @@ _ERRORS = LazyPattern(r"^\W{0,3}(?:error|exception|traceback|오류|에러|エ�
 
 
 def is_error(result: ToolResult) -> bool:
-    """Return whether a tool answered with an error: the recording says so, or its text begins with the word."""
+    """Return whether a tool answered with an error: the recording says so, or its text begins with the word.
+
+    A call that a decision rejected did not fail.
+    """
+    if result.is_rejected:
+        return False
     return result.is_error or (isinstance(result.response, str) and _ERRORS.match(result.response[:100]) is not None)
 
 

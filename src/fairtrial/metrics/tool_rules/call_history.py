@@ -42,9 +42,7 @@ class PastCall:
     @property
     def failed(self) -> bool:
         """Whether the tool reported an error, or a person rejected the call."""
-        result = self.result
-        rejected = result is not None and result.approval is not None and result.approval.decision == "reject"
-        return result is not None and (result.is_error or rejected)
+        return self.result is not None and (self.result.is_error or self.result.is_rejected)
 
     @property
     def title(self) -> str:

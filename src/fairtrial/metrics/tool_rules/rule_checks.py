@@ -256,7 +256,7 @@ def _foreign(piece: Piece, options: SourceOptions) -> tuple[str, bool] | None:
 def _errors(history: CallHistory, options: ErrorOptions) -> Examined:
     places, violations = 0, []
     for past in history.find_calls(options.tool):
-        if past.result is None or not past.result.is_error:
+        if past.result is None or past.result.is_rejected or not past.result.is_error:
             continue
         places += 1
         later = history.calls[past.place + 1 :]

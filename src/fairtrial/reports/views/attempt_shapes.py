@@ -13,7 +13,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import Fault, InvocationInjection, JudgeStats
 from fairtrial.records.score import AlignedCall, Quote, Score
-from fairtrial.records.trace import Durations, Injection, Part, Usage
+from fairtrial.records.trace import Approval, Durations, Injection, Part, Usage
 from fairtrial.reports.views.mode_shapes import DecisiveView
 from fairtrial.reports.views.shape import ViewShape
 from fairtrial.reports.views.view_shapes import AgentView, CaseVerdict, RunView
@@ -74,6 +74,7 @@ class StepView(ViewShape, frozen=True):
     response: Any = None
     is_error: bool = False
     injected: list[Injection] = []
+    approval: Approval | None = None
     parts: list[Part] = []
     started: float | None = None
     seconds: float | None = None

@@ -206,6 +206,7 @@ def step_view(step: Step) -> shapes.StepView:
                 response=step.response,
                 is_error=step.is_error,
                 injected=injected,
+                approval=step.approval,
                 **common,  # type: ignore[arg-type]
             )
         case Thought():
