@@ -152,6 +152,20 @@ def spell(argument: str) -> str:
     return _SPELLINGS[-1](argument)
 
 
+def spell_columns(*columns: tuple[str, str]) -> str:
+    """Return the advice to name one of some columns, each by its role, as the caller can write it.
+
+    For example, `write --map input=q`, in Python `write columns={'input': 'q'}`, and for `fairtrial init`, which has no
+    such option, `rename 'q' to 'input'`.
+    """
+    option = spell("columns")
+    if not option:
+        return " or ".join(f"rename {column!r} to {role!r}" for role, column in columns)
+    if option.startswith("-"):
+        return "write " + " or ".join(f"{option} {role}={column}" for role, column in columns)
+    return "write " + " or ".join(f"{option}={{{role!r}: {column!r}}}" for role, column in columns)
+
+
 @contextmanager
 def spelling(function: Callable[[str], str]) -> Iterator[None]:
     """Let messages spell the names of arguments with a function. The command line does it for its options."""

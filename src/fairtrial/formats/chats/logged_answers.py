@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fairtrial.formats.datasets.column_roles import advise
+from fairtrial.errors import spell_columns
 from fairtrial.formats.value_shapes import holds_messages
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def with_answer(
         if isinstance(value, list | dict) and holds_messages(value):
             problem = "holds messages beside the conversation, which are not read; keep one list of messages"
         elif key in _TEXTS and isinstance(value, str) and value.strip() and not _ends_with_agent(messages):
-            problem = f"may be the reply or the reference; {advise(('reply', key), ('expected', key))}"
+            problem = f"may be the reply or the reference; {spell_columns(('reply', key), ('expected', key))}"
         else:
             continue
         if reading.lenient:

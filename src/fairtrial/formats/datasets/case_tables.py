@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.errors import OtherContentError
+from fairtrial.errors import OtherContentError, spell_columns
 from fairtrial.formats.chats import dialects
 from fairtrial.formats.datasets.column_roles import (
     CALLS,
@@ -24,7 +24,6 @@ from fairtrial.formats.datasets.column_roles import (
     REPLY,
     Columns,
     ColumnsError,
-    advise,
     choose_columns,
     find_role,
     holds_cases,
@@ -87,7 +86,7 @@ class RowReader(NamedTuple):
         for name, value in other_values.items():
             if isinstance(value, list | dict) and (holds_calls(value) or holds_messages(value)):
                 kind = "calls" if holds_calls(value) else "messages"
-                problem = f"holds {kind} that are not read; {advise(('input', 'COLUMN'))}"
+                problem = f"holds {kind} that are not read; {spell_columns(('input', 'COLUMN'))}"
                 if not any(f"/{name}: {problem}" in warning for warning in self.reading.warnings):
                     self.reading.warning((at, name), problem)
 

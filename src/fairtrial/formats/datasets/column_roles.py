@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from fairtrial.errors import UsageError, nearest, spell
+from fairtrial.errors import UsageError, nearest, spell, spell_columns
 from fairtrial.records.check import VALUE_KINDS, ValueKind
 from fairtrial.records.record import Record
 from fairtrial.text.display import shorten
@@ -137,20 +137,6 @@ class ColumnsError(ValueError):
     """No columns can be chosen. The arguments are the problems."""
 
 
-def advise(*columns: tuple[str, str]) -> str:
-    """Return the advice to name one of some columns, each by its role, as the caller can write it.
-
-    For example, `write --map input=q`, in Python `write columns={'input': 'q'}`, and for `fairtrial init`, which has no
-    such option, `rename 'q' to 'input'`.
-    """
-    option = spell("columns")
-    if not option:
-        return " or ".join(f"rename {column!r} to {role!r}" for role, column in columns)
-    if option.startswith("-"):
-        return "write " + " or ".join(f"{option} {role}={column}" for role, column in columns)
-    return "write " + " or ".join(f"{option}={{{role!r}: {column!r}}}" for role, column in columns)
-
-
 def is_mapping(columns: Mapping[str, str]) -> bool:
     """Whether the parts of `--map` are paths into JSON, and not the columns of a table."""
     if any(part in (MESSAGES, USER, CONVERSATION) for part in columns):
@@ -225,7 +211,7 @@ def choose_columns(
     either = [name for name in names if name not in used_columns and _name(name) in _EITHER]
     _add_either(paths, either, problems, as_reference=as_reference)
     if not problems and INPUT not in paths and not {REPLY, ID} <= paths.keys():
-        problems.append(f"has no column of the user's messages; {advise((INPUT, 'COLUMN'))}; {_columns(names)}")
+        problems.append(f"has no column of the user's messages; {spell_columns((INPUT, 'COLUMN'))}; {_columns(names)}")
     if problems:
         raise ColumnsError(*problems)
     taken_columns = {path[0] for path in paths.values()}
@@ -270,7 +256,7 @@ def _path(role: str, columns: list[str], rows: Sequence[Mapping[str, Any]], prob
     """Return the way to the value of a role. Two columns are a problem, unless one is clearly the first."""
     heads = dict.fromkeys(map(_head, columns))
     if len(heads) > 1 and role in _UNIQUE:
-        advice = advise(*((role, name) for name in columns[:_MOST_NAMES]))
+        advice = spell_columns(*((role, name) for name in columns[:_MOST_NAMES]))
         problems.append(f"{' and '.join(map(repr, columns[:_MOST_NAMES]))} may each be {ROLES[role]}; {advice}")
         return None
     if not columns:
@@ -299,7 +285,7 @@ def _choose_member(role: str, members: Mapping[str, str], problems: list[str], p
     known_members = [member for member, name in members.items() if _name(name) in _INNER.get(role, ())]
     if len(known_members) == 1:
         return (known_members[0],)
-    advice = advise(*((role, prefix + member) for member in list(members)[:_MOST_NAMES]))
+    advice = spell_columns(*((role, prefix + member) for member in list(members)[:_MOST_NAMES]))
     problems.append(f"several members may be {ROLES[role]}; {advice}")
     return None
 
@@ -311,7 +297,7 @@ def _add_either(paths: dict[str, Path], either: list[str], problems: list[str], 
     name = either[0]
     is_known = as_reference or EXPECTED in paths or REPLY in paths
     if len(either) > 1 or not is_known:
-        advice = advise((EXPECTED, name), (REPLY, name))
+        advice = spell_columns((EXPECTED, name), (REPLY, name))
         problems.append(f"{name!r} may be what is expected, or what the agent replied; {advice}")
         return
     paths[REPLY if EXPECTED in paths else EXPECTED] = (name,)
