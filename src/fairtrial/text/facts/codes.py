@@ -32,6 +32,7 @@ _NO_CODE = LazyPattern(
 )
 
 
+_DIMENSIONS = frozenset({"2d", "3d", "4d"})
 _DATE = LazyPattern(
     r"\d{4}-\d{1,2}(?:-\d{1,2})?|\d{2}-\d{2}-\d{4}|(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:19|20)\d\d"
 )
@@ -71,6 +72,8 @@ def find_code(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     token = _NOUN_OR_VERSION.sub("", token)
     plain = token if token.startswith(("http", "www", "/", "~")) or "@" in token else _SIGNS.sub("", token)
     readings = [Reading("code", plain.rstrip("/"))]
-    if plain.replace(".", "", 1).isdigit() and len(plain) < 16:
-        readings.append(Reading(NUMBER, float(plain), float(plain), 1.0))
+    # "3D" is three-dimensional, and "v2" is version 2.
+    number = plain[:-1] if plain in _DIMENSIONS else plain[1:] if plain[0] == "v" and len(plain) < 4 else plain
+    if number.replace(".", "", 1).isdigit() and len(number) < 16:
+        readings.append(Reading(NUMBER, float(number), float(number), 1.0))
     return ("code", tuple(readings))

@@ -227,7 +227,7 @@ def _find_unmatched(
     return None if fact.weak else Finding(fact, "missing")
 
 
-_ORDINAL = LazyPattern(r"(?i)(?:\dst|\dnd|\drd|th|first|second|third|^[第제].*)$")
+_ORDINAL = LazyPattern(r"(?i)(?:\dst|\dnd|\drd|th|first|second|third|^[第제].*|^[qh]\d)$")
 
 
 def _needs_today(day: Fact, date: Fact) -> bool:
