@@ -116,10 +116,13 @@ def compare_facts(
 
 def _find_invented(reply: str, reference: str, question: str, findings: Sequence[Finding]) -> list[Promise]:
     """Return the promises of a reply, apart from a fee whose amount contradicts another already."""
+    promises = find_promises(reply, (reference, question), prices=True)
+    if not promises:
+        return promises
     places = [item.counterpart.start for item in findings if item.state == "contradicted" and item.counterpart]
     return [
         item
-        for item in find_promises(reply, (reference, question), prices=True)
+        for item in promises
         if item.topic != "fee" or not any(item.start <= place < item.end for place in places)
     ]
 

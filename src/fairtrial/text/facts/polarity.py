@@ -22,6 +22,7 @@ _SHARED_OF_ALL = 0.6
 """The share of the words of both clauses that both must have."""
 _REPEATED = 0.8
 """The share of the words of a sentence that a sentence must repeat to deny it."""
+_ROUNDING = 1e-6
 _MOST_CLAUSES = 200
 """The number of clauses that are compared, so that the time stays linear in the length of the texts."""
 _LONGEST_CLAUSE = 600
@@ -115,6 +116,8 @@ _ONLY = StartPattern(
     r"\b(?:only|except|besides|other than|apart from|unless|if)\b|(?<=[가-힣])만(?=[ 이은을])|외에|이외|のみ|だけ|しか|以外|只|仅|僅|除了|除非|以外",
 )
 _WORD = LazyPattern(r"[a-z]+|\d+(?:\.\d+)?|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]|[가-힣]+")
+_ASCII_WORD = LazyPattern(r"[a-z]+|\d+(?:\.\d+)?")
+"""Finds the same in a text in ASCII."""
 _STOP = frozenset(
     (
         "a an the is are was were be been being am do does did has have had will would shall should can "
@@ -302,13 +305,17 @@ def _answers(clauses: tuple[_Clause, ...]) -> dict[str, tuple[int, _Clause]]:
 
 def _nearest(clause: _Clause, counterparts: tuple[_Clause, ...]) -> _Clause | None:
     best, best_share, words = None, 0.0, clause.content.words
+    size = len(words)
+    least, most = _SHARED_OF_ALL * size - _ROUNDING, size / _SHARED_OF_ALL + _ROUNDING
     for counterpart in counterparts:
         other_words = counterpart.content.words
-        shared = len(words & other_words)
-        if not shared:
+        other_size = len(other_words)
+        # What two sets share is at most the smaller one.
+        if not least <= other_size <= most or words.isdisjoint(other_words):
             continue
-        of_all = shared / (len(words) + len(other_words) - shared)
-        if shared >= _SHARED * min(len(words), len(other_words)) and of_all >= _SHARED_OF_ALL and of_all > best_share:
+        shared = len(words & other_words)
+        of_all = shared / (size + other_size - shared)
+        if of_all > best_share and of_all >= _SHARED_OF_ALL and shared >= _SHARED * min(size, other_size):
             best, best_share = counterpart, of_all
     return best
 
@@ -333,20 +340,26 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
 
 @lru_cache(maxsize=4096)  # replies repeat the sentences of one another; a clause has 600 characters at most
 def _read_clause(text: str) -> _Content | None:
-    raw = frozenset(_WORD.findall(text.replace("no one", "nobody") if text.isascii() else _EVERYBODY.sub("人", text)))
+    is_ascii = text.isascii()
+    raw = frozenset(
+        _ASCII_WORD.findall(text.replace("no one", "nobody")) if is_ascii else _WORD.findall(_EVERYBODY.sub("人", text))
+    )
     words = _stems(raw)
     if not words:
         return None
-    if text.isascii():
+    if is_ascii:
         may_negate, may_limit = not raw.isdisjoint(_NEGATIVE_WORDS), not raw.isdisjoint(_LIMITING_WORDS)
+        may_be_everybody = not raw.isdisjoint(_EVERYBODY_WORDS)
     else:
-        may_negate, may_limit = bool(_MAY_NEGATE.search(text)), True
+        may_negate, may_limit, may_be_everybody = bool(_MAY_NEGATE.search(text)), True, True
     negations = [match.start() for match in _NEGATION.finditer(text) if match["one"]] if may_negate else []
     values = find_values(text, raw)
-    within = tuple(item.axis for item in values for place in negations if item.start <= place < item.end)
-    within += tuple(item.axis for item in values if negations and text[item.start : item.end] in _WITH_NEGATION)
-    everybody = bool(_ALL_PERSONS.search(text))
-    distinct = tuple(dict.fromkeys((item.axis, item.number) for item in values))
+    within: tuple[str, ...] = ()
+    if values and negations:
+        within = tuple(item.axis for item in values for place in negations if item.start <= place < item.end)
+        within += tuple(item.axis for item in values if text[item.start : item.end] in _WITH_NEGATION)
+    everybody = may_be_everybody and bool(_ALL_PERSONS.search(text))
+    distinct = tuple(dict.fromkeys((item.axis, item.number) for item in values)) if values else ()
     return _Content(words, len(negations), distinct, may_limit and bool(_ONLY.search(text)), within, everybody)
 
 
@@ -354,6 +367,7 @@ _NEGATIVE_WORDS = frozenset(
     "t not never none nobody neither nor cannot without unable hardly no refrain avoid repealed free fails failed refuses "
     "refused fail refuse".split()
 )
+_EVERYBODY_WORDS = frozenset("everyone everybody anyone anybody".split())
 _LIMITING_WORDS = frozenset("only except besides other apart unless if".split())
 
 
