@@ -34,8 +34,12 @@ RATIOS = LazyPattern(
     r"(?<![\w:.,/-])(?:(?<!\bon )(?<!\bby )(?<!\bof )(?<!until )(?<!since )(?<!from )(?P<always>24/7)(?![\d/-])|(?P<first>\d{1,2}):(?P<last>\d{1,2})(?![\d:]|[ ]?[ap]\.?m))"
 )
 """24/7 is 24 hours a day and 7 days a week, unlike the date in "on 24/7". The 16:10 of a screen is no time of the day."""
-RATIOS_CUE = cue("", "/:")
 _RATIO_WORDS = LazyPattern(r"ratio|aspect|screen|display|비율|화면|アスペクト|画面|比率|縦横|屏幕|螢幕|比例|[宽寬]高")
+
+
+def may_hold_ratios(text: str) -> bool:
+    """Return whether a text may hold a match of the pattern of ratios that is one."""
+    return "24/7" in text or (":" in text and bool(_RATIO_WORDS.search(text)))
 
 
 def find_ratios(match: re.Match[str]) -> list[Fact]:

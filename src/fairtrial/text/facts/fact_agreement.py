@@ -121,9 +121,7 @@ def _find_invented(reply: str, reference: str, question: str, findings: Sequence
         return promises
     places = [item.counterpart.start for item in findings if item.state == "contradicted" and item.counterpart]
     return [
-        item
-        for item in promises
-        if item.topic != "fee" or not any(item.start <= place < item.end for place in places)
+        item for item in promises if item.topic != "fee" or not any(item.start <= place < item.end for place in places)
     ]
 
 

@@ -57,7 +57,7 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
             elif dimension == NUMBER and not tolerance and other not in _IRREGULAR:
                 if _is_same(size_as_written, other_size):
                     return True
-            elif (dimension == NUMBER or other == NUMBER or (dimension, other) in _COMPARABLE) and _equal(
+            elif (NUMBER in (dimension, other) or (dimension, other) in _COMPARABLE) and _equal(
                 former, latter, tolerance, about=about
             ):
                 return True

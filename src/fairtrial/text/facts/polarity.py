@@ -86,9 +86,9 @@ _BREAK = LazyPattern(
     r"|\b(?:but|and|because|so|although|while|whereas|however)\b"
 )
 _ASCII_BREAK = LazyPattern(
-    # The first set is where a search looks.
-    r"(?=[.!?;:\n|,()\-baswh])(?:[.!?](?=\s|$)|[;:\n|]|,(?!\d)\s*|(?<=\s)-(?=\s)|\((?=[^)]{6})|\)"
-    r"|\b(?:but|and|because|so|although|while|whereas|however)\b)"
+    # A search goes to the signs of the first set at once.
+    r"[.!?;:\n|,()\-baswh](?:(?<=[.!?])(?=\s|$)|(?<=[;:\n|)])|(?<=,)(?!\d)\s*|(?<=\s-)(?=\s)|(?<=\()(?=[^)]{6})"
+    r"|(?<=\bb)(?:ut|ecause)\b|(?<=\ba)(?:nd|lthough)\b|(?<=\bs)o\b|(?<=\bw)h(?:ile|ereas)\b|(?<=\bh)owever\b)"
 )
 _NEGATION = StartPattern(
     r"[acdfhinruw-](?:(?<=n)(?=[oe'])|(?<=d)(?=o)|(?<=w)(?=[iho])|(?<=i)(?=s)|(?<=r)(?=e)|(?<=[fu])(?=[an])|(?<=[ach])(?=[va])|(?<=-)(?=f))"
@@ -115,7 +115,7 @@ _ONLY = StartPattern(
     r"[abeiouしだの仅以僅只除만외이]",
     r"\b(?:only|except|besides|other than|apart from|unless|if)\b|(?<=[가-힣])만(?=[ 이은을])|외에|이외|のみ|だけ|しか|以外|只|仅|僅|除了|除非|以外",
 )
-_WORD = LazyPattern(r"[a-z]+|\d+(?:\.\d+)?|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]|[가-힣]+")
+_WORD = LazyPattern(r"[\u4e00-\u9fff]|[가-힣]+|[\u30a0-\u30ff]{2,}|[a-z]+|\d+(?:\.\d+)?")
 _ASCII_WORD = LazyPattern(r"[a-z]+|\d+(?:\.\d+)?")
 """Finds the same in a text in ASCII."""
 _STOP = frozenset(
@@ -349,9 +349,9 @@ def _read_clause(text: str) -> _Content | None:
         return None
     if is_ascii:
         may_negate, may_limit = not raw.isdisjoint(_NEGATIVE_WORDS), not raw.isdisjoint(_LIMITING_WORDS)
-        may_be_everybody = not raw.isdisjoint(_EVERYBODY_WORDS)
     else:
-        may_negate, may_limit, may_be_everybody = bool(_MAY_NEGATE.search(text)), True, True
+        may_negate, may_limit = bool(_MAY_NEGATE.search(text)), True
+    may_be_everybody = not (raw.isdisjoint(_EVERYBODY_WORDS) and (is_ascii or _EVERYBODY_SIGNS.isdisjoint(text)))
     negations = [match.start() for match in _NEGATION.finditer(text) if match["one"]] if may_negate else []
     values = find_values(text, raw)
     within: tuple[str, ...] = ()
@@ -368,6 +368,8 @@ _NEGATIVE_WORDS = frozenset(
     "refused fail refuse".split()
 )
 _EVERYBODY_WORDS = frozenset("everyone everybody anyone anybody".split())
+_EVERYBODY_SIGNS = frozenset("全皆誰모전누大所每")
+"""The signs with which the other words for all persons begin."""
 _LIMITING_WORDS = frozenset("only except besides other apart unless if".split())
 
 
