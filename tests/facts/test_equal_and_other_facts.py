@@ -104,10 +104,14 @@ _SHORT_FORMS = [
     ("The photo is 10x15 cm.", "The photo is 10 by 15 cm."),
     ("It is a 4x4.", "It is a 4 x 4."),
     ("Read John 3:16.", "It is in John 3:16."),
+    ("Read Daniel 5:1-5.", "It is in Daniel 5:5."),
     ("He finished in H1.", "He finished in the first half."),
 ]
 """Letters beside a number: 60p, 4K60, 60pp, 10k, 5m, 5G, 3D, Q3, v2, 24/7, 10x15, 16:10. Written before the rules."""
 _OTHER_SHORT_FORMS = [
+    ("Read Daniel 5:1-5.", "It is in Daniel 5:6."),
+    ("Read Daniel 5:1-5.", "It is in Daniel 6:1."),
+    ("Read Daniel 5:1-5.", "It is in Daniel 5:5-29."),
     ("The video runs at 60p.", "The video runs at 30p."),
     ("The video runs at 60p.", "The video runs at 24 fps."),
     ("The camera records 4K60.", "The camera records 4K30."),
