@@ -66,7 +66,7 @@ _MANY = (
     "people|users|customers|views|viewers|copies|inhabitants|residents|downloads|followers|subscribers|members|players|visitors|passengers"
     "|fans|listeners|streams|voters|jobs|homes|households|workers|records|rows|tokens|units|dollars|euros|pounds|yen"
 )
-"""What stands behind the m of a million."""
+"""Nouns behind the m of a million."""
 _WORD_START = rf"(?:{_group_cues()}|a(?<![a-z].)n?(?=[ -](?:single|dozen|couple|{_SCALE}|{'|'.join(_FRACTIONS)}|{_SPAN})))(?![a-z])"
 _SOURCE = (
     r"(?<![\w-])(?=[a-fhlm-qs-w.\dz])(?:"
@@ -104,7 +104,7 @@ _RUN_BEFORE = LazyPattern(
 _RUN_ENDS = LazyPattern(
     r"[ ]?(?:[.,;:!?)]|$)|[ ](?:in|on|at|for|every|each|twice|and|or|with|last|next|this|yesterday|today)\b"
 )
-"""What stands beside the k of a run over kilometres: "a 10k race", "she ran 10k in an hour"."""
+"""Words beside the k of a run over kilometres: "a 10k race", "she ran 10k in an hour"."""
 _PER = LazyPattern(
     r"(?:\d|once|twice|times|time|miles?|kilomet(?:er|re)s?|km|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free|hours?|days?|nights?|weeks?)[ ]*$"
 )

@@ -309,13 +309,13 @@ def _nearest(clause: _Clause, counterparts: tuple[_Clause, ...]) -> _Clause | No
     least, most = _SHARED_OF_ALL * size - _ROUNDING, size / _SHARED_OF_ALL + _ROUNDING
     for counterpart in counterparts:
         other_words = counterpart.content.words
-        other_size = len(other_words)
-        # What two sets share is at most the smaller one.
-        if not least <= other_size <= most or words.isdisjoint(other_words):
+        counterpart_size = len(other_words)
+        # Two sets share the smaller one at most.
+        if not least <= counterpart_size <= most or words.isdisjoint(other_words):
             continue
         shared = len(words & other_words)
-        of_all = shared / (size + other_size - shared)
-        if of_all > best_share and of_all >= _SHARED_OF_ALL and shared >= _SHARED * min(size, other_size):
+        of_all = shared / (size + counterpart_size - shared)
+        if of_all > best_share and of_all >= _SHARED_OF_ALL and shared >= _SHARED * min(size, counterpart_size):
             best, best_share = counterpart, of_all
     return best
 
