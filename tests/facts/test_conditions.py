@@ -31,6 +31,7 @@ def test_a_condition_that_no_other_text_names(reference: str, reply: str, topic:
         ("The hall is open.", "The hall is open. No fee applies.", ""),
         ("The hall is open.", "The hall is open. Is a fee charged elsewhere?", ""),
         ("The hall is open.", "A fee of $5 applies in the hall.", "What does the hall charge?"),
+        ("The club was founded in 1936.", "The club was founded in 1936. It offered books to members only.", ""),
         ("It was reinstated in 1984.", "The death penalty was reinstated in 1984.", ""),
         ("수수료는 없습니다.", "수수료 없이 이용하실 수 있습니다.", ""),
     ],

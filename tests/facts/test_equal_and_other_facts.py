@@ -64,6 +64,81 @@ _OTHER = [
     ("World War II", "It was WWI."),
     ("30 mph", "40 miles per hour"),
 ]
+_SHORT_FORMS = [
+    ("The video runs at 60p.", "The video runs at 60 frames per second."),
+    ("The camera records 4K60.", "The camera records 4K at 60 fps."),
+    ("The stream is 1080p60.", "The stream is 1080p at 60 fps."),
+    ("The display runs at 120 fps.", "The display runs at 120fps."),
+    ("The film has 24p.", "The film has 24 fps."),
+    ("The camera films in 50p.", "카메라는 초당 50프레임으로 촬영합니다."),
+    ("映像は60pです。", "映像は毎秒60フレームです。"),
+    ("视频是60p。", "视频是每秒60帧。"),
+    ("影片是60p。", "影片是每秒60幀。"),
+    ("The coffee costs 60p.", "The coffee costs £0.60."),
+    ("The video rental costs 60p.", "Renting the video costs £0.60."),
+    ("The book has 60pp.", "The book has 60 pages."),
+    ("See p. 60.", "See page 60."),
+    ("She ran a 10k.", "She ran 10 kilometres."),
+    ("The 10k race starts at nine.", "The 10 km race starts at 9:00."),
+    ("She has 10k followers.", "She has 10,000 followers."),
+    ("She walked 10k steps.", "She walked 10,000 steps."),
+    ("The channel has 5m subscribers.", "The channel has five million subscribers."),
+    ("The pool is 5m deep.", "The pool is five metres deep."),
+    ("The phone supports 5G.", "The phone supports 5g."),
+    ("It is a 3D film.", "It is a three-dimensional film."),
+    ("It is sold from Q3.", "It is sold from the third quarter."),
+    ("It is sold from Q3 2026.", "3분기 2026년부터 판매합니다."),
+    ("第3四半期に発売します。", "It is sold from Q3."),
+    ("第三季度发售。", "It is sold from Q3."),
+    ("Use v2 of the API.", "Use version 2 of the API."),
+    ("Chanel No. 5", "Chanel No 5"),
+    ("It is 20 °C outside.", "It is 20C outside."),
+    ("The screen has an aspect ratio of 16:10.", "The screen has an aspect ratio of 16 to 10."),
+    ("It is 16:9.", "It is 16 to 9."),
+    ("Call extension 204.", "Call ext. 204."),
+    ("내선 204번입니다.", "Call ext. 204."),
+    ("内線204です。", "Call ext. 204."),
+    ("分机204。", "Call ext. 204."),
+    ("Support is open 24 hours a day, 7 days a week.", "Support is open 24/7."),
+    ("Support is open 24/7.", "Support is open 24 hours a day."),
+    ("The photo is 10x15 cm.", "The photo is 10 by 15 cm."),
+    ("It is a 4x4.", "It is a 4 x 4."),
+    ("Read John 3:16.", "It is in John 3:16."),
+    ("Read Daniel 5:1-5.", "It is in Daniel 5:5."),
+    ("He finished in H1.", "He finished in the first half."),
+]
+"""Letters beside a number: 60p, 4K60, 60pp, 10k, 5m, 5G, 3D, Q3, v2, 24/7, 10x15, 16:10. Written before the rules."""
+_OTHER_SHORT_FORMS = [
+    ("Read Daniel 5:1-5.", "It is in Daniel 5:6."),
+    ("Read Daniel 5:1-5.", "It is in Daniel 6:1."),
+    ("Read Daniel 5:1-5.", "It is in Daniel 5:5-29."),
+    ("The video runs at 60p.", "The video runs at 30p."),
+    ("The video runs at 60p.", "The video runs at 24 fps."),
+    ("The camera records 4K60.", "The camera records 4K30."),
+    ("The stream is 1080p60.", "The stream is 720p60."),
+    ("映像は60pです。", "映像は30pです。"),
+    ("视频是60p。", "视频是30p。"),
+    ("영상은 60p입니다.", "영상은 30p입니다."),
+    ("影片是60p。", "影片是30p。"),
+    ("The coffee costs 60p.", "The coffee costs 80p."),
+    ("The book has 60pp.", "The book has 80pp."),
+    ("She ran a 10k.", "She ran 5 kilometres."),
+    ("She ran a 10k.", "She ran a 5k."),
+    ("The channel has 5m subscribers.", "The channel has six million subscribers."),
+    ("The phone supports 5G.", "The phone supports 4G."),
+    ("휴대폰은 5G를 지원합니다.", "휴대폰은 4G를 지원합니다."),
+    ("It is a 3D film.", "It is a 2D film."),
+    ("It is sold from Q3.", "It is sold from the fourth quarter."),
+    ("第三季度发售。", "第四季度发售。"),
+    ("Use v2 of the API.", "Use v3 of the API."),
+    ("The screen has an aspect ratio of 16:10.", "The screen has an aspect ratio of 16 to 9."),
+    ("Call extension 204.", "Call ext. 205."),
+    ("Support is open 24 hours a day, 7 days a week.", "Support is open 24 hours a day, 5 days a week."),
+    ("The photo is 10x15 cm.", "The photo is 10 by 20 cm."),
+    ("Read John 3:16.", "It is in John 3:17."),
+    ("It is 20 °C outside.", "It is 25C outside."),
+    ("It is due on 24/7.", "It is due on 25/7."),
+]
 _OPPOSITE = [
     ("재고가 있습니다.", "재고가 없습니다."),
     ("재고 있어요.", "재고 없어요."),
@@ -92,7 +167,7 @@ _ONE_MEANING = [
 ]
 
 
-@pytest.mark.parametrize(("reference", "reply"), _SAME)
+@pytest.mark.parametrize(("reference", "reply"), [*_SAME, *_SHORT_FORMS])
 def test_one_fact_in_two_forms_is_found(reference: str, reply: str) -> None:
     """Numerals, units, currencies, dates and codes are equal in each of their forms."""
     agreement = compare_facts(reference, reply)
@@ -101,10 +176,23 @@ def test_one_fact_in_two_forms_is_found(reference: str, reply: str) -> None:
     assert not agreement.contradicted
 
 
-@pytest.mark.parametrize(("reference", "reply"), _OTHER)
+@pytest.mark.parametrize(("reference", "reply"), [*_OTHER, *_OTHER_SHORT_FORMS])
 def test_another_value_contradicts(reference: str, reply: str) -> None:
     """Whole numbers, amounts and codes are equal only if each digit is, however long they are."""
     assert "contradicted" in [item.state for item in compare_facts(reference, reply).findings]
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply"),
+    [
+        ("It weighs 200 g.", "It supports 5G."),
+        ("It costs 60p.", "The video runs at 60p."),
+        ("The ticket costs £5m.", "The race is a 5k."),
+    ],
+)
+def test_a_letter_beside_a_number_does_not_make_another_kind(reference: str, reply: str) -> None:
+    """5G is no mass, and the 60p of a video are no pence, so that the reply misses the fact and contradicts nothing."""
+    assert [item.state for item in compare_facts(reference, reply).findings] == ["missing"]
 
 
 @pytest.mark.parametrize(("reference", "reply"), [*_OPPOSITE, *((reply, text) for text, reply in _OPPOSITE)])

@@ -244,7 +244,7 @@ def test_a_run_with_a_cascade_says_what_it_decided_and_saved() -> None:
     assert len(model.prompts) == 2
     assert run.summary.notes[-1] == (
         "final_response_match_v2: checks_v1 decided 1 of 2 invocations without the judge; the judge was asked about "
-        "none of these, so their error is not known: set `audit`"
+        "none of these, so their error is not known: a higher `audit` asks about more"
     )
     numbers = run.summary.criteria[0]
     assert (numbers.calls, numbers.calls_saved) == (2, 4)

@@ -308,7 +308,8 @@ def describe_cascade(summary: CriterionSummary) -> str:
         return f"{start}, and the judge was asked about all of them"
     start += " without the judge"
     if not cascade.audited:
-        return f"{start}; the judge was asked about none of these, so their error is not known: set `audit`"
+        advice = "a higher `audit` asks about more"
+        return f"{start}; the judge was asked about none of these, so their error is not known: {advice}"
     error = cascade.error
     ends = "" if error.low is None or error.high is None else f", 95 % interval {error.low:.0%} to {error.high:.0%}"
     share = "" if error.value is None else f" ({error.value:.0%}{ends})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fairtrial.text.facts.compounds import RATIOS, find_ratios, may_hold_ratios
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
 from fairtrial.text.facts.weekday_lists import WEEKDAYS_CUE, take_weekdays
 from fairtrial.text.facts.word_patterns import Cue, StartPattern, alternatives, cue, join_cues
@@ -377,8 +378,11 @@ def take_days(work: Claims) -> None:
         work.take(_NAMES, _find_names, _DAY_NAMES_CUE)
 
 
-def take_dates(work: Claims, text: str) -> None:
+def take_dates(work: Claims) -> None:
     """Take the dates and the times of a canonical text that hold a digit."""
+    if may_hold_ratios(text := work.text):
+        work.take_many(RATIOS, find_ratios)
+    text = work.text
     if work.cues.has(_DATES_CUE) or _MAY_BE_DATE.search(text):
         work.take(_DATES, _find_dates)
     if work.cues.has(_TIMES_CUE) or _MAY_BE_TIME.search(text):

@@ -32,6 +32,7 @@ _NO_CODE = LazyPattern(
 )
 
 
+_DIMENSIONS = frozenset({"2d", "3d", "4d"})
 _DATE = LazyPattern(
     r"\d{4}-\d{1,2}(?:-\d{1,2})?|\d{2}-\d{2}-\d{4}|(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:19|20)\d\d"
 )
@@ -46,9 +47,10 @@ _BOOKS = (
 )
 VERSES_CUE = cue(_BOOKS)
 VERSES = LazyPattern(
-    rf"\b(?:{_BOOKS.replace(' ', '|')}) (?P<verse>\d{{1,3}}:\d{{1,3}})(?:-\d{{1,3}})?(?![\d:]|[ ]?[ap]\.?m)"
+    rf"\b(?:{_BOOKS.replace(' ', '|')}) (?P<verse>\d{{1,3}}:\d{{1,3}})(?:-(?P<last>\d{{1,3}}))?(?![\d:]|[ ]?[ap]\.?m)"
 )
 VERSIONS_CUE = cue("version release", "버バ版")
+_MOST_VERSES = 50
 MAY_BE_CODE = LazyPattern(
     r"[#+\d](?:(?<=[#+])|(?<=[a-z]\d)|(?<=[a-z][_-]\d)|(?<=\d)(?:[_-]?[a-z]|-\d|\.\d{1,9}\.\d|\d{6})|(?<=0)\d\d)"
 )
@@ -56,8 +58,15 @@ MAY_BE_CODE = LazyPattern(
 
 
 def find_verses(match: re.Match[str]) -> list[Fact]:
-    """Return the chapter and verse behind the name of a book, which need not be repeated, and may not be another."""
-    return [Fact("code", (Reading("code", match["verse"]),), match.start("verse"), match.end(), weak=True)]
+    """Return the chapter and verse behind the name of a book, which need not be repeated, and may not be another.
+
+    A range such as 5:1-4 has a reading for each of its verses, 50 at most.
+    """
+    chapter, first = match["verse"].split(":")
+    last = min(int(match["last"] or first), int(first) + _MOST_VERSES)
+    verses = range(int(first), max(last, int(first)) + 1)
+    readings = tuple(Reading("code", f"{chapter}:{verse}") for verse in verses)
+    return [Fact("code", readings, match.start("verse"), match.end(), weak=True)]
 
 
 def find_code(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
@@ -71,6 +80,8 @@ def find_code(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     token = _NOUN_OR_VERSION.sub("", token)
     plain = token if token.startswith(("http", "www", "/", "~")) or "@" in token else _SIGNS.sub("", token)
     readings = [Reading("code", plain.rstrip("/"))]
-    if plain.replace(".", "", 1).isdigit() and len(plain) < 16:
-        readings.append(Reading(NUMBER, float(plain), float(plain), 1.0))
+    # "3D" is three-dimensional, and "v2" is version 2.
+    number = plain[:-1] if plain in _DIMENSIONS else plain[1:] if plain[0] == "v" and len(plain) < 4 else plain
+    if number.replace(".", "", 1).isdigit() and len(number) < 16:
+        readings.append(Reading(NUMBER, float(number), float(number), 1.0))
     return ("code", tuple(readings))

@@ -30,6 +30,31 @@ def find_feet_and_inches(match: re.Match[str]) -> list[Fact]:
     return [Fact("quantity", (Reading("length", length, length / _FOOT, _INCH),), *match.span())]
 
 
+RATIOS = LazyPattern(
+    r"(?<![\w:.,/-])(?:(?<!\bon )(?<!\bby )(?<!\bof )(?<!until )(?<!since )(?<!from )(?P<always>24/7)(?![\d/-])|(?P<first>\d{1,2}):(?P<last>\d{1,2})(?![\d:]|[ ]?[ap]\.?m))"
+)
+"""24/7 is 24 hours a day and 7 days a week, unlike the date in "on 24/7". The 16:10 of a screen is no time of the day."""
+_RATIO_WORDS = LazyPattern(r"ratio|aspect|screen|display|비율|화면|アスペクト|画面|比率|縦横|屏幕|螢幕|比例|[宽寬]高")
+
+
+def may_hold_ratios(text: str) -> bool:
+    """Return whether a text may hold a match of the pattern of ratios that is one."""
+    return "24/7" in text or (":" in text and bool(_RATIO_WORDS.search(text)))
+
+
+def find_ratios(match: re.Match[str]) -> list[Fact]:
+    """Return the hours and days of 24/7, or both numbers of a ratio beside a word such as "screen"."""
+    if match["always"]:
+        readings = Reading("time", 86400.0, 24.0, 3600.0), Reading("time", 604800.0, 7.0, 86400.0)
+        return [Fact("quantity", readings, *match.span())]
+    if not _RATIO_WORDS.search(match.string, max(0, match.start() - 24), match.end() + 16):
+        return []
+    return [
+        Fact("number", (Reading(NUMBER, float(match[name]), float(match[name]), 1.0),), *match.span(name))
+        for name in ("first", "last")
+    ]
+
+
 OUT_OF = StartPattern(
     r"\d+",
     r"(?<![\d.,$])(?P<a>\d{1,6})[ ](?:out of|of|in)[ ](?:every |all |the )?(?P<b>\d{1,6})(?![\d.,:/%]|[ ](?:second|minute|hour|day|week|month|year|decade))"

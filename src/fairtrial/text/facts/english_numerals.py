@@ -62,6 +62,11 @@ def _group_cues() -> str:
     return "|".join(rf"{first}(?<![a-z].)(?:{'|'.join(rest)})" for first, rest in rests.items())
 
 
+_MANY = (
+    "people|users|customers|views|viewers|copies|inhabitants|residents|downloads|followers|subscribers|members|players|visitors|passengers"
+    "|fans|listeners|streams|voters|jobs|homes|households|workers|records|rows|tokens|units|dollars|euros|pounds|yen"
+)
+"""Nouns behind the m of a million."""
 _WORD_START = rf"(?:{_group_cues()}|a(?<![a-z].)n?(?=[ -](?:single|dozen|couple|{_SCALE}|{'|'.join(_FRACTIONS)}|{_SPAN})))(?![a-z])"
 _SOURCE = (
     r"(?<![\w-])(?=[a-fhlm-qs-w.\dz])(?:"
@@ -77,7 +82,7 @@ _SOURCE = (
     r"|(?P<half_of>half)(?=[ ](?:of|the|price|off|as|your|my|their|its|our|full)\b)"
     rf"|(?P<dozen>half[ ]a[ ]|an?[ ]|(?:{_RUN}|\d+)[ ])?(?P<dozen_word>dozens?)\b(?![ ]of\b)"
     rf"|(?P<range_first>\d[\d,]{{0,12}}(?:\.\d{{1,6}})?)(?P<range_to>[ ]?-[ ]?|[ ]to[ ])(?P<range_last>\d[\d,]{{0,12}}(?:\.\d{{1,6}})?)[ -]?(?P<range_scale>{_SCALE})(?![a-z])"
-    rf"|(?P<scaled>\d[\d,]*(?:\.\d+)?|\.\d+)(?:[ -]?(?P<scale>{_SCALE})|(?P<letter>k|bn|mn|m(?=[ ](?:people|users|customers|views|copies|inhabitants|residents|downloads))))(?![a-z])"
+    rf"|(?P<scaled>\d[\d,]*(?:\.\d+)?|\.\d+)(?:[ -]?(?P<scale>{_SCALE})|(?P<letter>k|bn|mn|m(?=[ ](?:{_MANY}))))(?![a-z])"
     rf"|(?P<an_scale>an?)[ ](?={_SCALE})(?P<an_run>{_RUN})"
     rf"|(?P<tens>{'|'.join(_TENS)})-(?P<ordinal_unit>{'|'.join(list(_ORDINALS)[:9])})"
     rf"|(?P<decimal>{_CARDINAL})[ ]point[ ](?P<places>(?:{_CARDINAL})(?:[ ](?:{_CARDINAL})){{0,12}})"
@@ -92,8 +97,16 @@ _NUMERAL = StartPattern(_WORD_START, _SOURCE)
 _NUMERAL_WITH_DIGITS = StartPattern(rf"{_WORD_START}|\d+|\.\d", _SOURCE)
 _ARTICLES = frozenset({"a", "an"})
 _SPANS = frozenset(re.findall("[a-z]+", _SPAN))
+_RUN_AFTER = LazyPattern(r"[ ](?:runs?|races?|fun run|charity run|walk|jog|parkrun|trail|course)\b")
+_RUN_BEFORE = LazyPattern(
+    r"\b(?:ran|runs?|running|jogg?(?:ed|ing|s)?|raced?|racing|finished|completed|enter(?:ed)?) (?:(?:a|an|the|my|his|her|their|your|our) )?$"
+)
+_RUN_ENDS = LazyPattern(
+    r"[ ]?(?:[.,;:!?)]|$)|[ ](?:in|on|at|for|every|each|twice|and|or|with|last|next|this|yesterday|today)\b"
+)
+"""Words beside the k of a run over kilometres: "a 10k race", "she ran 10k in an hour"."""
 _PER = LazyPattern(
-    r"(?:\d|once|twice|times|time|miles?|kilomet(?:er|re)s?|km|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free)[ ]*$"
+    r"(?:\d|once|twice|times|time|miles?|kilomet(?:er|re)s?|km|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free|hours?|days?|nights?|weeks?)[ ]*$"
 )
 _SECOND_IS_UNIT = LazyPattern(r"(?:\d|\bper|\ba|\bone|\beach|\bevery|\bsplit)[ -]$")
 _PRONOUN_BEFORE = LazyPattern(
@@ -161,6 +174,14 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
         before = (get("dozen") or "").strip()
         return str(6 if before.startswith("half") else 12 * _value(before or "1"))
     if get("scaled"):
+        if get("letter") == "k" and (
+            _RUN_AFTER.match(text, match.end())
+            or (
+                _RUN_BEFORE.search(text[max(0, match.start() - 24) : match.start()])
+                and _RUN_ENDS.match(text, match.end())
+            )
+        ):
+            return f"{get('scaled')} km"
         scale = (
             _SCALES[get("scale")] if get("scale") else {"k": 1000, "bn": 10**9, "mn": 10**6, "m": 10**6}[get("letter")]
         )

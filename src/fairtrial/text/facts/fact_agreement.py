@@ -116,11 +116,12 @@ def compare_facts(
 
 def _find_invented(reply: str, reference: str, question: str, findings: Sequence[Finding]) -> list[Promise]:
     """Return the promises of a reply, apart from a fee whose amount contradicts another already."""
+    promises = find_promises(reply, (reference, question), prices=True)
+    if not promises:
+        return promises
     places = [item.counterpart.start for item in findings if item.state == "contradicted" and item.counterpart]
     return [
-        item
-        for item in find_promises(reply, (reference, question), prices=True)
-        if item.topic != "fee" or not any(item.start <= place < item.end for place in places)
+        item for item in promises if item.topic != "fee" or not any(item.start <= place < item.end for place in places)
     ]
 
 
@@ -227,7 +228,7 @@ def _find_unmatched(
     return None if fact.weak else Finding(fact, "missing")
 
 
-_ORDINAL = LazyPattern(r"(?i)(?:\dst|\dnd|\drd|th|first|second|third|^[第제].*)$")
+_ORDINAL = LazyPattern(r"(?i)(?:\dst|\dnd|\drd|th|first|second|third|^[第제].*|^[qh]\d)$")
 
 
 def _needs_today(day: Fact, date: Fact) -> bool:

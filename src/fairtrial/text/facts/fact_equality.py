@@ -73,8 +73,14 @@ def _distinct(fact: Fact) -> tuple[Reading, ...]:
 
 
 def _equal_codes(fact: Fact, counterpart: Fact, tolerance: float, about: bool) -> bool:  # noqa: ARG001  (as amounts)
-    """Return whether two codes are equal: version 2.10 is not 2.1, although the number 2.1 may be either."""
-    return fact.readings[0].value == counterpart.readings[0].value
+    """Return whether two codes are equal: version 2.10 is not 2.1, although the number 2.1 may be either.
+
+    A range of verses has a code for each, and equals a part of it.
+    """
+    former, latter = (
+        {reading.value for reading in item.readings if reading.dimension == "code"} for item in (fact, counterpart)
+    )
+    return former <= latter or latter <= former
 
 
 def _equal_amounts(fact: Fact, counterpart: Fact, tolerance: float, about: bool) -> bool:

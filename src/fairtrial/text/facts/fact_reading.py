@@ -147,6 +147,8 @@ def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) 
     if fact.kind not in _WITHOUT_BOUND and not (cues.ascii and not cues.has(BOUNDS_CUE)):
         bound, about = bound_at(whole.text, fact.start, fact.end, calendar=fact.kind in {"date", "time"})
     readings = fact.readings
+    if fact.kind == "quantity" and original[start + 1 : end] == "G" and original[start] in _GENERATIONS:
+        return Fact("code", (Reading("code", f"{original[start]}g"), *readings), start, end)
     if (
         fact.kind == "number"
         and len(readings) > 1
@@ -165,6 +167,8 @@ def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) 
     return Fact(fact.kind, readings, start, end, bound, about, weak)
 
 
+_GENERATIONS = frozenset("23456")
+"""5G is a generation of mobile networks, and 5 g are grams."""
 _SCORE = LazyPattern(r"\d-1|1-\d")
 _ENDS = frozenset("*`_ ")
 _WITHOUT_BOUND = frozenset({"code", "weekday", "day", "period"})
@@ -214,7 +218,7 @@ def _take_numbers(work: Claims, text: str) -> None:
         work.take(DECADES, find_decades, DECADES_CUE)
     if cues.has(VERSIONS_CUE) or MAY_BE_CODE.search(text):
         work.take(CODES, find_code)
-    take_dates(work, text)
+    take_dates(work)
     work.take(PERIODS, find_periods, PERIODS_CUE)
     _take_values(work, text)
     work.windows = None

@@ -1,4 +1,4 @@
-"""Words beside a number: those that lost their space, as in "onMarch 2", months of two days, and Roman numerals."""
+"""Words beside a number: those that lost their space ("onMarch 2"), months of two days, Roman numerals, and "60p"."""
 
 from __future__ import annotations
 
@@ -83,12 +83,31 @@ _SCORE = LazyPattern(
     rf"(?<![\w.,-])(?:(?P<first>{_NUMBER})[ -](?P<last>nil|(?<=-)love)(?![\w-])|(?P<nil>nil)[ -](?P<behind>{_NUMBER})\b"
     rf"|(?P<both>{_NUMBER})[ -]all(?=[.,;!?)]|$| draw\b| tie\b))"
 )
-_PENCE_CUE = "p"
-_PENCE = LazyPattern(r"(?<![\w.,/$-])(?!(?:144|240|360|480|576|720)p)\d{1,3}(?P<pence>p)(?![\w-])")
+_LETTER_CUES = frozenset({"p", "pp", "k", "fps", "q", "h", "x"})
+_FRAME_RATE = "24|25|30|48|50|60|90|100|120|144|240"
+_FRAMES = LazyPattern(
+    # 4K60, 1080p60 and 60fps.
+    rf"(?<![\w.,])(?:4k|8k|720p|1080p|1440p|2160p)(?P<space>)(?:{_FRAME_RATE})(?P<rate>p?)(?![a-z0-9_])|(?<![\w.,])\d{{1,3}}(?P<glued>fps)(?![a-z0-9_])"
+)
+_LETTER = LazyPattern(
+    r"(?<![a-z0-9_.,/$-])(?!(?:144|240|360|480|576|720)p)(?P<number>\d{1,3})(?P<letter>pp?)(?![a-z0-9_-])"
+)
+"""60p, which is a frame rate beside a word for video, and 60 pence elsewhere, and the 60 pages of 60pp."""
+_PART_OF_YEAR = LazyPattern(r"(?<![\w./-])(?:q(?P<quarter>[1-4])|h(?P<half>[12]))(?![a-z0-9_/-]|\.\w)")
+"""Q3 and H1."""
+_ENDINGS = {"1": "st", "2": "nd", "3": "rd", "4": "th"}
+_SIZES = LazyPattern(r"(?<![\w.])(?!0x)\d{1,5}(?:\.\d{1,3})?(?:x\d{1,5}(?:\.\d{1,3})?){1,3}(?!\d)")
+"""10x15 and 1920x1080."""
+_VIDEO = LazyPattern(
+    rf"\b(?:videos?|films?|filmed|camera|cameras|camcorder|frames?|footage|stream|streams|streaming|hd|hdr|uhd|[48]k|display|monitor|screen|console|playback|fps|hdmi|codec|resolution|records?|recorded|recording|shoots?|shot|\d{{3,4}}[pi])(?:{_FRAME_RATE})?p?\b"
+)
+_PRICE = LazyPattern(
+    r"[£$€]|\b(?:costs?|prices?d?|pays?|paid|charged?|charges|fees?|pence|pounds?|cheap|cheaper|each)\b"
+)
 _EAST_ASIAN = LazyPattern(r"[\u3040-\u30ff\u4e00-\u9fff가-힣]")
 
 
-_SPREAD = _AGES | _MONTH_SET | _PARTS | _SPEED_WORDS | _WARS | _BAKERS | _SCORE_WORDS | {"world", _PENCE_CUE}
+_SPREAD = _AGES | _MONTH_SET | _PARTS | _SPEED_WORDS | _WARS | _BAKERS | _SCORE_WORDS | _LETTER_CUES | {"world"}
 """One of these stands in each text that `spread_words` edits."""
 
 
@@ -108,7 +127,7 @@ def spread_words(text: str) -> list[tuple[int, int, str]]:
                 edits.append((match.end(), match.end(), f"{match['first']} "))
     if not words.isdisjoint(_SPEED_WORDS):
         edits += [(*match.span(), _SPEEDS[match[0]]) for match in _SPEED.finditer(text)]
-    edits += _spread_scores(text, words)
+    edits += _spread_scores(text, words) + _spread_letters(text, words)
     if not words.isdisjoint(_WARS) or {"world", "war", "i"} <= words:
         edits += [(*match.span(), f"world war {1 if match['second'] is None else 2}") for match in _WAR.finditer(text)]
     if "dozen" in words and not words.isdisjoint(_BAKERS):
@@ -123,7 +142,7 @@ def spread_words(text: str) -> list[tuple[int, int, str]]:
 
 
 def _spread_scores(text: str, words: frozenset[str]) -> list[tuple[int, int, str]]:
-    """Return the edits of scores in words ("one-nil" is 1-0) and of pence ("50p")."""
+    """Return the edits of scores in words ("one-nil" is 1-0)."""
     edits: list[tuple[int, int, str]] = []
     if not words.isdisjoint(_SCORE_WORDS):
         for match in _SCORE.finditer(text):
@@ -132,9 +151,36 @@ def _spread_scores(text: str, words: frozenset[str]) -> list[tuple[int, int, str
                 match["last"] or match["behind"] or match["both"],
             )
             edits.append((*match.span(), f"{_POINTS.get(first, first)}-{_POINTS.get(last, last)}"))
-    if _PENCE_CUE in words and not _EAST_ASIAN.search(text):
-        edits += [(*match.span("pence"), " pence") for match in _PENCE.finditer(text)]
     return edits
+
+
+def _spread_letters(text: str, words: frozenset[str]) -> list[tuple[int, int, str]]:
+    """Return the edits of frame rates ("4K60", "60p"), of pence ("50p"), pages ("60pp"), quarters ("Q3") and sizes."""
+    edits: list[tuple[int, int, str]] = []
+    if words.isdisjoint(_LETTER_CUES):
+        return edits
+    for match in _FRAMES.finditer(text):
+        if match["glued"]:
+            edits.append((*match.span("glued"), " fps"))
+        else:
+            edits += [(*match.span("space"), " "), (*match.span("rate"), " fps")]
+    is_east_asian = bool(_EAST_ASIAN.search(text))
+    is_video = is_east_asian or (bool(_VIDEO.search(text)) and not _PRICE.search(text))
+    for match in _LETTER.finditer(text):
+        is_rate = is_video and match["number"] in _FRAME_RATES
+        if match["letter"] == "pp" or is_rate or not is_east_asian:
+            edits.append(
+                (*match.span("letter"), " pages" if match["letter"] == "pp" else " fps" if is_rate else " pence")
+            )
+    for match in _PART_OF_YEAR.finditer(text):
+        number, name = (match["quarter"], "quarter") if match["quarter"] else (match["half"], "half")
+        edits.append((*match.span(), f"{number}{_ENDINGS[number]} {name}"))
+    for match in _SIZES.finditer(text):
+        edits += [(place, place + 1, " x ") for place in range(*match.span()) if text[place] == "x"]
+    return edits
+
+
+_FRAME_RATES = frozenset(_FRAME_RATE.split("|"))
 
 
 def split_glued(text: str) -> list[tuple[int, int, str]]:

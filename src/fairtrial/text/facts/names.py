@@ -15,7 +15,7 @@ from fairtrial.text.facts.word_patterns import alternatives, split_sentences
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _TOKEN = LazyPattern(
-    r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[\u30a0-\u30ff]+|[\u3041-\u309f]+|[가-힣]+|[\u4e00-\u9fff]|[^\s\w]"
+    r"[\u4e00-\u9fff]|[\u3041-\u309f]+|[가-힣]+|[\u30a0-\u30ff]+|[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[^\s\w]"
 )
 _ASCII_TOKEN = LazyPattern(r"[A-Za-z]+(?:'[A-Za-z]+)?|\d+(?:[.,:]\d+)*|[^\s\w]")
 """Finds the same in a text in ASCII."""

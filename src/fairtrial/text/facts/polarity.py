@@ -22,6 +22,7 @@ _SHARED_OF_ALL = 0.6
 """The share of the words of both clauses that both must have."""
 _REPEATED = 0.8
 """The share of the words of a sentence that a sentence must repeat to deny it."""
+_ROUNDING = 1e-6
 _MOST_CLAUSES = 200
 """The number of clauses that are compared, so that the time stays linear in the length of the texts."""
 _LONGEST_CLAUSE = 600
@@ -85,9 +86,9 @@ _BREAK = LazyPattern(
     r"|\b(?:but|and|because|so|although|while|whereas|however)\b"
 )
 _ASCII_BREAK = LazyPattern(
-    # The first set is where a search looks.
-    r"(?=[.!?;:\n|,()\-baswh])(?:[.!?](?=\s|$)|[;:\n|]|,(?!\d)\s*|(?<=\s)-(?=\s)|\((?=[^)]{6})|\)"
-    r"|\b(?:but|and|because|so|although|while|whereas|however)\b)"
+    # A search goes to the signs of the first set at once.
+    r"[.!?;:\n|,()\-baswh](?:(?<=[.!?])(?=\s|$)|(?<=[;:\n|)])|(?<=,)(?!\d)\s*|(?<=\s-)(?=\s)|(?<=\()(?=[^)]{6})"
+    r"|(?<=\bb)(?:ut|ecause)\b|(?<=\ba)(?:nd|lthough)\b|(?<=\bs)o\b|(?<=\bw)h(?:ile|ereas)\b|(?<=\bh)owever\b)"
 )
 _NEGATION = StartPattern(
     r"[acdfhinruw-](?:(?<=n)(?=[oe'])|(?<=d)(?=o)|(?<=w)(?=[iho])|(?<=i)(?=s)|(?<=r)(?=e)|(?<=[fu])(?=[an])|(?<=[ach])(?=[va])|(?<=-)(?=f))"
@@ -114,7 +115,9 @@ _ONLY = StartPattern(
     r"[abeiouしだの仅以僅只除만외이]",
     r"\b(?:only|except|besides|other than|apart from|unless|if)\b|(?<=[가-힣])만(?=[ 이은을])|외에|이외|のみ|だけ|しか|以外|只|仅|僅|除了|除非|以外",
 )
-_WORD = LazyPattern(r"[a-z]+|\d+(?:\.\d+)?|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]|[가-힣]+")
+_WORD = LazyPattern(r"[\u4e00-\u9fff]|[가-힣]+|[\u30a0-\u30ff]{2,}|[a-z]+|\d+(?:\.\d+)?")
+_ASCII_WORD = LazyPattern(r"[a-z]+|\d+(?:\.\d+)?")
+"""Finds the same in a text in ASCII."""
 _STOP = frozenset(
     (
         "a an the is are was were be been being am do does did has have had will would shall should can "
@@ -302,13 +305,17 @@ def _answers(clauses: tuple[_Clause, ...]) -> dict[str, tuple[int, _Clause]]:
 
 def _nearest(clause: _Clause, counterparts: tuple[_Clause, ...]) -> _Clause | None:
     best, best_share, words = None, 0.0, clause.content.words
+    size = len(words)
+    least, most = _SHARED_OF_ALL * size - _ROUNDING, size / _SHARED_OF_ALL + _ROUNDING
     for counterpart in counterparts:
         other_words = counterpart.content.words
-        shared = len(words & other_words)
-        if not shared:
+        counterpart_size = len(other_words)
+        # Two sets share the smaller one at most.
+        if not least <= counterpart_size <= most or words.isdisjoint(other_words):
             continue
-        of_all = shared / (len(words) + len(other_words) - shared)
-        if shared >= _SHARED * min(len(words), len(other_words)) and of_all >= _SHARED_OF_ALL and of_all > best_share:
+        shared = len(words & other_words)
+        of_all = shared / (size + counterpart_size - shared)
+        if of_all > best_share and of_all >= _SHARED_OF_ALL and shared >= _SHARED * min(size, counterpart_size):
             best, best_share = counterpart, of_all
     return best
 
@@ -333,20 +340,26 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
 
 @lru_cache(maxsize=4096)  # replies repeat the sentences of one another; a clause has 600 characters at most
 def _read_clause(text: str) -> _Content | None:
-    raw = frozenset(_WORD.findall(text.replace("no one", "nobody") if text.isascii() else _EVERYBODY.sub("人", text)))
+    is_ascii = text.isascii()
+    raw = frozenset(
+        _ASCII_WORD.findall(text.replace("no one", "nobody")) if is_ascii else _WORD.findall(_EVERYBODY.sub("人", text))
+    )
     words = _stems(raw)
     if not words:
         return None
-    if text.isascii():
+    if is_ascii:
         may_negate, may_limit = not raw.isdisjoint(_NEGATIVE_WORDS), not raw.isdisjoint(_LIMITING_WORDS)
     else:
         may_negate, may_limit = bool(_MAY_NEGATE.search(text)), True
+    may_be_everybody = not (raw.isdisjoint(_EVERYBODY_WORDS) and (is_ascii or _EVERYBODY_SIGNS.isdisjoint(text)))
     negations = [match.start() for match in _NEGATION.finditer(text) if match["one"]] if may_negate else []
     values = find_values(text, raw)
-    within = tuple(item.axis for item in values for place in negations if item.start <= place < item.end)
-    within += tuple(item.axis for item in values if negations and text[item.start : item.end] in _WITH_NEGATION)
-    everybody = bool(_ALL_PERSONS.search(text))
-    distinct = tuple(dict.fromkeys((item.axis, item.number) for item in values))
+    within: tuple[str, ...] = ()
+    if values and negations:
+        within = tuple(item.axis for item in values for place in negations if item.start <= place < item.end)
+        within += tuple(item.axis for item in values if text[item.start : item.end] in _WITH_NEGATION)
+    everybody = may_be_everybody and bool(_ALL_PERSONS.search(text))
+    distinct = tuple(dict.fromkeys((item.axis, item.number) for item in values)) if values else ()
     return _Content(words, len(negations), distinct, may_limit and bool(_ONLY.search(text)), within, everybody)
 
 
@@ -354,6 +367,9 @@ _NEGATIVE_WORDS = frozenset(
     "t not never none nobody neither nor cannot without unable hardly no refrain avoid repealed free fails failed refuses "
     "refused fail refuse".split()
 )
+_EVERYBODY_WORDS = frozenset("everyone everybody anyone anybody".split())
+_EVERYBODY_SIGNS = frozenset("全皆誰모전누大所每")
+"""The signs with which the other words for all persons begin."""
 _LIMITING_WORDS = frozenset("only except besides other apart unless if".split())
 
 

@@ -50,8 +50,9 @@ _NEGATED = LazyPattern(
 _THIRD_PARTIES = LazyPattern(
     r"\b(?:some|many|most|certain|other|different|several|various) (?:[a-z]+ )?[a-z]+s (?:(?:may|might|can|could|also|do) ){0,2}"
     r"(?:charge|require|ask|impose|collect|levy)\b|\bthe only (?:[a-z]+ )?members of\b"
+    r"|\b(?:it|he|she) (?:was|had|gave|sold|offered|charged|required|used to)\b"
 )
-"""Conditions of third parties, as in "some banks charge a fee", and members of a family or a band."""
+"""Conditions of third parties, as in "some banks charge a fee" or "it offered books to members only", and members of a family or a band."""
 _LATIN = LazyPattern("[a-z]+")
 _CHANGE = LazyPattern(
     r"\b(?:return|cancel|exchange|withdraw|change)|반품|취소|해지|교환|환불|변경|返品|キャンセル|解約|交換|返金|取消|退|更改|改签|改簽"

@@ -52,8 +52,9 @@ def unit_cue() -> Cue:
 
 @cache
 def sign_cue() -> Cue:
-    """Return the cue of the currency signs and codes."""
-    return _make_cue(_signs())
+    """Return the cue of the currency signs and codes. Of a name such as "us$", the sign says enough."""
+    marks = frozenset(sign for name in _signs() for sign in name if not (sign.isalpha() or sign == " "))
+    return Cue(frozenset(name.split()[0] for name in _signs() if marks.isdisjoint(name)), marks)
 
 
 @cache
