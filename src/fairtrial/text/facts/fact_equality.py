@@ -50,14 +50,14 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     for former in _distinct(fact) if fact.kind == "amount" else fact.readings:
         dimension, value, size_as_written, _ = former
         for latter in latter_readings:
-            other, other_value, other_size, _ = latter
-            if dimension == other:
-                if value == other_value or _equal(former, latter, tolerance, about=about):
+            latter_dimension, latter_value, latter_size, _ = latter
+            if dimension == latter_dimension:
+                if value == latter_value or _equal(former, latter, tolerance, about=about):
                     return True
-            elif dimension == NUMBER and not tolerance and other not in _IRREGULAR:
-                if _is_same(size_as_written, other_size):
+            elif dimension == NUMBER and not tolerance and latter_dimension not in _IRREGULAR:
+                if _is_same(size_as_written, latter_size):
                     return True
-            elif (NUMBER in (dimension, other) or (dimension, other) in _COMPARABLE) and _equal(
+            elif (NUMBER in (dimension, latter_dimension) or (dimension, latter_dimension) in _COMPARABLE) and _equal(
                 former, latter, tolerance, about=about
             ):
                 return True
