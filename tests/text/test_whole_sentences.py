@@ -47,7 +47,7 @@ def spell_out(node: ast.expr) -> str | None:
 @cache
 def texts() -> list[str]:
     """Every line of two words or more that stands in the source, apart from docstrings."""
-    lines = set()
+    lines: set[str] = set()
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         nodes = list(ast.walk(tree))

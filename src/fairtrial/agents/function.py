@@ -160,7 +160,7 @@ class FunctionSession:
 
 @asynccontextmanager
 async def _with_hint() -> AsyncIterator[None]:
-    """Say in an error what the function has to change: a conversation taken for text, or a client of another loop."""
+    """Name the change of the function in an error: a conversation taken for text, or a client of another loop."""
     try:
         yield
     except RuntimeError as error:

@@ -43,7 +43,7 @@ _WORDS = LazyPattern(
 )
 _VARIABLE = LazyPattern(_NAME)
 _OTHER_LOOP = LazyPattern(r"^Event loop is closed|(is bound|attached) to a different (event )?loop")
-"""What asyncio says of an event loop that is gone, and of two loops."""
+"""The words of asyncio about an event loop that is gone, and about two loops."""
 _LONGEST = 10_000
 """So much of a message is read."""
 

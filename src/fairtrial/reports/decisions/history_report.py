@@ -27,7 +27,7 @@ NO_STEP = "No step: nothing shows that the agent changed."
 def history_rows(history: RunHistory) -> Rows:
     """Return a row for each run, with its numbers."""
     show = rate if history.is_rate else number
-    columns = {
+    columns: dict[str, list[str]] = {
         "models": [Name(visible_line(" ".join(row.models))) for row in history.rows],
         "job": [Name(visible_line(row.ci)) for row in history.rows],
         "tags": [Name(visible_line(" ".join(row.tags))) for row in history.rows],
