@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from browsing import Visit, axe_problems, opened
 from fairtrial.records.attempt import Recording
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
-from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult, Trace
+from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace
 from fairtrial.reports.html import write_pages
 from finished import FinishedRun
 
@@ -35,9 +36,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     )
     inner = Trace((Invocation(Message("ask"), look, Message("it is 7", author="asker")),))
     steps = (Thought("hm"), ToolCall("ask"), ToolResult("ask", "it is 7", inner=inner))
+    return write_page(tmp_path_factory.mktemp("inner") / "run.html", steps)
+
+
+def write_page(path: Path, steps: tuple[Step, ...]) -> str:
+    """Write the page of an attempt with these steps, and return its address."""
     recording = Recording("case", Trace((Invocation(Message("how many?"), steps, Message("7")),)))
     info = RunInfo("r", "2026-01-01T00:00:00.000+00:00", "0", "run")
-    path = tmp_path_factory.mktemp("inner") / "run.html"
     with path.open("wb") as stream:
         write_pages(stream, [FinishedRun(info, [CaseResult("case", 0, ())], [], [(0, recording)])])
     return path.as_uri()
@@ -98,3 +103,18 @@ def test_axe_finds_no_violation(browser: Any, address: str, width: int) -> None:
         own.open(address + CASE, READY)
         assert own.page.evaluate("document.documentElement.scrollWidth") <= width
         assert axe_problems(own.page) == []
+
+
+def test_agents_inside_of_30_tools_fit_on_a_narrow_page(browser: Any, tmp_path: Path) -> None:
+    """The third depth is the last that is further to the right."""
+    steps: tuple[Step, ...] = ()
+    for depth in range(30, -1, -1):
+        name = f"tool-{depth}"
+        inner = Trace((Invocation(Message("go"), steps),)) if steps else None
+        steps = (ToolCall(name), ToolResult(name, "a long result " * 20, inner=inner))
+    with opened(browser, viewport={"width": 320, "height": 2000}) as own:
+        own.open(write_page(tmp_path / "run.html", steps) + CASE, READY)
+        edges = [step.bounding_box()["x"] for step in own.page.locator(".step.tool_call").all()]
+        assert len(edges) == 31
+        assert edges[:4] == sorted(set(edges))
+        assert own.page.evaluate("document.documentElement.scrollWidth") <= 320
