@@ -16,13 +16,14 @@ from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.result import CaseResult, JudgeStats, Outcome
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import PartKey, Score, invocation_key
-from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolResult, Trace
+from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolCall, ToolResult, Trace
 from fairtrial.reports import json_report
 from fairtrial.reports.terminal import case as attempt
 from fairtrial.reports.transcript import Transcript
 from fairtrial.reports.transcript_lines import fold_middle, transcript_lines
 from fairtrial.text.display import fold
 from finished import FinishedRun
+from schema_checks import check_shape
 
 FAILED = CaseResult("case", 0, (Outcome("match", Score(0.0), 0.8),))
 
@@ -240,3 +241,26 @@ def test_the_junit_file_has_the_conversation_of_what_did_not_pass(run_id: str) -
     assert run_id
     xml = Path("r.xml").read_text()
     assert xml.count("<system-out>user ") == 2
+
+
+def test_the_json_report_has_the_work_inside_of_a_tool_in_its_result() -> None:
+    """At each depth, with the agent of each step and the reply last. A step without such work has no such key."""
+    deep = Trace((Invocation(Message("look"), (ToolCall("read", author="reader"),), Message("7", author="reader")),))
+    steps = (ToolCall("look", author="asker"), ToolResult("look", 7, author="asker", inner=deep))
+    inner = Trace((Invocation(Message("ask"), steps, Message("it is 7", author="asker")),))
+    recording = Recording("case", trace(turn(call("ask"), ToolResult("ask", "it is 7", inner=inner), reply="7")))
+    info = RunInfo("r", "2026-01-01T00:00:00.000+00:00", "0", "run")
+    out = io.BytesIO()
+    json_report.write(out, FinishedRun(info, [FAILED], [], [(0, recording)]))
+    report = json.loads(out.getvalue())
+    check_shape(report, "ReportView")
+    asked, answered = report["attempts"][0]["trace"][0]["steps"]
+    assert "inner" not in asked
+    look, result, reply = answered["inner"]
+    assert look == {"kind": "tool_call", "name": "look", "author": "asker"}
+    assert reply == {"kind": "message", "text": "it is 7", "author": "asker"}
+    assert (result["kind"], result["response"]) == ("tool_result", 7)
+    assert result["inner"] == [
+        {"kind": "tool_call", "name": "read", "author": "reader"},
+        {"kind": "message", "text": "7", "author": "reader"},
+    ]

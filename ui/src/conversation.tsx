@@ -172,9 +172,14 @@ export function useFacts(index: number, invocation: InvocationView | undefined, 
 }
 
 /** The steps that the reader wants to see. */
-export function useShownSteps(invocation: InvocationView | undefined): readonly StepView[] {
+export function useShownSteps(steps: StepView["inner"] | null): readonly StepView[] {
   const { showsThoughts } = useReading();
-  return (invocation?.steps ?? []).filter((step) => showsThoughts || step.kind !== "thought");
+  return (steps ?? []).filter((step) => showsThoughts || step.kind !== "thought");
+}
+
+/** The number of thoughts, with those of agents inside of tools. */
+function thoughtCount(steps: StepView["inner"] | null): number {
+  return (steps ?? []).reduce((sum, step) => sum + Number(step.kind === "thought") + thoughtCount(step.inner), 0);
 }
 
 function marksIn(invocation: InvocationView, facts: readonly Score[], side: "expected" | "actual"): FactMark[] {
@@ -192,7 +197,7 @@ interface AnswerProps {
 }
 
 function Answer({ invocation, marks, facts, index, decisive = "" }: AnswerProps) {
-  const shown = new Set(useShownSteps(invocation));
+  const shown = new Set(useShownSteps(invocation.steps));
   const at = (place: string | number) => (index === undefined ? "" : `${index + 1}.${place}`);
   return (
     <>
@@ -239,7 +244,7 @@ function Placed({ at, decisive, children }: { at: string; decisive: string; chil
 export function Reply({ invocation, marks, facts = [] }: AnswerProps) {
   const language = useLanguage();
   const { steps, reply } = invocation;
-  const hidden = (steps?.length ?? 0) - useShownSteps(invocation).length;
+  const hidden = useReading().showsThoughts ? 0 : thoughtCount(steps);
   return (
     <>
       {hidden > 0 && <p class="muted">{language.text("hiddenThoughts", { count: hidden })}</p>}
@@ -283,8 +288,16 @@ export function Bubble({ step, side, name, marks, facts = [] }: BubbleProps) {
   );
 }
 
-export function Step({ step, marks }: { step: StepView; marks: readonly string[] }) {
+interface StepProps {
+  readonly step: StepView;
+  readonly marks: readonly string[];
+  /** Whether another agent made the step inside of a tool, so that its name is shown. */
+  readonly isInner?: boolean;
+}
+
+export function Step({ step, marks, isInner = false }: StepProps) {
   const language = useLanguage();
+  const inner = useShownSteps(step.inner);
   if (step.kind === "message") return <Bubble step={step} side="agent" name={step.author || language.text("agent")} marks={marks} />;
   const isCall = step.kind === "tool_call";
   const name = { tool_call: "toolCall", tool_result: "toolResult", thought: "thought" } as const;
@@ -296,6 +309,11 @@ export function Step({ step, marks }: { step: StepView; marks: readonly string[]
       {step.name && (
         <span class="step-name">
           <Name text={step.name} />
+        </span>
+      )}
+      {isInner && step.author && (
+        <span class="tag">
+          <Name text={step.author} />
         </span>
       )}
       {step.is_error && <span class="tag failed">{language.text("toolFailed")}</span>}
@@ -316,14 +334,23 @@ export function Step({ step, marks }: { step: StepView; marks: readonly string[]
     </>
   );
   return (
-    <Fold class={`step ${step.kind} ${step.is_error ? "is-error" : ""}`} summary={summary}>
-      {() => (
-        <>
-          {step.kind === "thought" ? <Foreign text={step.text ?? ""} marks={marks} /> : <JsonTree value={content} />}
-          <Withheld step={step} />
-        </>
+    <>
+      {inner.length > 0 && (
+        <div class="inner-steps">
+          {inner.map((own, place) => (
+            <Step key={place} step={own} marks={marks} isInner />
+          ))}
+        </div>
       )}
-    </Fold>
+      <Fold class={`step ${step.kind} ${step.is_error ? "is-error" : ""}`} summary={summary}>
+        {() => (
+          <>
+            {step.kind === "thought" ? <Foreign text={step.text ?? ""} marks={marks} /> : <JsonTree value={content} />}
+            <Withheld step={step} />
+          </>
+        )}
+      </Fold>
+    </>
   );
 }
 

@@ -43,7 +43,7 @@ export function SideBySide({ base, candidate }: { base: Side; candidate: Side })
 function InvocationPair({ index, base, candidate }: { index: number; base: Side; candidate: Side }) {
   const own = base.attempt?.trace?.[index];
   const other = candidate.attempt?.trace?.[index];
-  const [ownSteps, otherSteps] = [useShownSteps(own), useShownSteps(other)];
+  const [ownSteps, otherSteps] = [useShownSteps(own?.steps), useShownSteps(other?.steps)];
   const rows = alignedSteps(ownSteps, otherSteps);
   return (
     <li class="invocation pair" data-invocation={index}>

@@ -978,6 +978,7 @@ export interface StepView {
   seconds?: number | null;
   withheld?: string;
   beginning?: string;
+  inner?: StepView[];
 }
 
 export interface Usage {

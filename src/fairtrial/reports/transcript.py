@@ -12,7 +12,7 @@ from fairtrial.records.failure_mode import FailedAttempt
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult
 from fairtrial.records.score import Score
-from fairtrial.records.trace import Invocation, Trace
+from fairtrial.records.trace import Invocation, Step, ToolResult, Trace
 
 if TYPE_CHECKING:
     from fairtrial.records.expectation import ExpectedCase
@@ -123,3 +123,11 @@ def _reasons(
         yield index, place, score
     for part in score.parts:
         yield from _reasons(part, index, place)
+
+
+def inner_steps(result: ToolResult) -> Iterator[Step]:
+    """Yield the steps of the agent that answered as a tool, each of its replies behind the steps that led to it."""
+    for invocation in result.inner.invocations if result.inner is not None else ():
+        yield from invocation.steps or ()
+        if invocation.final_response is not None:
+            yield invocation.final_response

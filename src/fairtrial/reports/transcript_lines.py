@@ -11,7 +11,7 @@ from fairtrial.records.state_delta import read_delta
 from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall, ToolResult
 from fairtrial.reports.changed_files import change_texts, git_text
 from fairtrial.reports.numbers import quantity
-from fairtrial.reports.transcript import JudgedPart, Transcript, judged_parts
+from fairtrial.reports.transcript import JudgedPart, Transcript, inner_steps, judged_parts
 from fairtrial.text.display import call, compact, fold, visible_line
 from fairtrial.text.languages import say
 from fairtrial.text.translated_lines import say_sentence
@@ -121,15 +121,11 @@ def _conversation_lines(invocation: Invocation, place: _Place) -> Iterator[Line]
 
 def _inner_lines(step: Step | None, depth: int = 1) -> Iterator[Line]:
     """Yield the steps inside of a tool before its result, indented by their depth, with the agent of each."""
-    if not isinstance(step, ToolResult) or step.inner is None:
-        return
-    for invocation in step.inner.invocations:
-        reply = () if invocation.final_response is None else (invocation.final_response,)
-        for own in (*(invocation.steps or ()), *reply):
-            yield from _inner_lines(own, depth + 1)
-            line = _step(own)
-            author = f"{own.author}: " if own.author else ""
-            yield line._replace(text=f"{'  ' * depth}↳ {author}{line.text}")
+    for own in inner_steps(step) if isinstance(step, ToolResult) else ():
+        yield from _inner_lines(own, depth + 1)
+        line = _step(own)
+        author = f"{own.author}: " if own.author else ""
+        yield line._replace(text=f"{'  ' * depth}↳ {author}{line.text}")
 
 
 def _step(step: Step) -> Line:

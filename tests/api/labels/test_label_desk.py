@@ -21,8 +21,11 @@ from fairtrial.api.labels.label_agreement import agreement_view
 from fairtrial.api.labels.label_desk import OWN_PATIENCE, PATIENCE, ItemLostError, LabelDesk
 from fairtrial.errors import UsageError
 from fairtrial.records.record import Json
+from fairtrial.records.result import Outcome
 from fairtrial.records.score import Score
+from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Trace
 from fairtrial.reports.views.label_shapes import ClaimedItems, LabelRequest, QueueView, WindowRequest
+from fairtrial.reports.views.view_labels import blind_item
 from fairtrial.store import Store
 from report_pages import run as report_run
 from viewers import FIRST, fill
@@ -122,6 +125,15 @@ def test_a_blind_item_holds_nothing_of_the_judge(desk: LabelDesk, part: object) 
         keys |= collect_keys(json.loads(seen))
         answer(desk, queue, claimed)
     assert not keys & {"author", "model", "durations", "usages", "agents", "value", "outcome", "labels", "reason"}
+
+
+def test_a_blind_item_has_the_work_inside_of_a_tool_without_its_agents() -> None:
+    """People see what the judge may have seen, and not who did it."""
+    inner = Trace((Invocation(Message("ask"), (ToolCall("read", author="reader"),), Message("7", author="reader")),))
+    actual = Trace((Invocation(Message("how many?"), (ToolResult("ask", "7", inner=inner),)),))
+    item = blind_item((1, 1), actual, None, Outcome(CRITERION, Score(1.0), 0.8), None, None)
+    (invocation,) = json.loads(encode_view(item))["trace"]
+    assert invocation["steps"][0]["inner"] == [{"kind": "tool_call", "name": "read"}, {"kind": "message", "text": "7"}]
 
 
 def collect_keys(value: Json) -> set[str]:

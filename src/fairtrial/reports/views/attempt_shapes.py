@@ -62,7 +62,8 @@ class BallotView(Ballot, frozen=True, kw_only=True):
 class StepView(ViewShape, frozen=True):
     """A step of an invocation. `withheld` is the reason if its content is not recorded, `beginning` its beginning.
 
-    `started` is in seconds since 1970, and `seconds` is the duration.
+    `started` is in seconds since 1970, and `seconds` is the duration. `inner` is the work of the agent that answered as
+    the tool: the steps before its result, with its reply as the last message.
     """
 
     kind: StepKind
@@ -80,6 +81,7 @@ class StepView(ViewShape, frozen=True):
     seconds: float | None = None
     withheld: str = ""
     beginning: str = ""
+    inner: list[StepView] = []
 
 
 class InvocationView(ViewShape, frozen=True):

@@ -16,6 +16,7 @@ from fairtrial.records.record import Json, without_defaults
 from fairtrial.records.score import bounds
 from fairtrial.records.trace import AgentDetails, Invocation, Message, Step, Thought, ToolCall, ToolResult
 from fairtrial.reports.numbers import find_unit
+from fairtrial.reports.transcript import inner_steps
 from fairtrial.reports.views import attempt_shapes as shapes
 from fairtrial.reports.views.view_shapes import AgentView
 
@@ -207,6 +208,7 @@ def step_view(step: Step) -> shapes.StepView:
                 is_error=step.is_error,
                 injected=injected,
                 approval=step.approval,
+                inner=list(map(step_view, inner_steps(step))),
                 **common,  # type: ignore[arg-type]
             )
         case Thought():

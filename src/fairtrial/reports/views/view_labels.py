@@ -114,6 +114,7 @@ def _blind_step(step: StepView) -> StepView:
         parts=step.parts,
         withheld=step.withheld,
         beginning=step.beginning,
+        inner=list(map(_blind_step, step.inner)),
     )
 
 
