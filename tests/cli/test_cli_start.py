@@ -140,7 +140,7 @@ def test_the_skill_says_how_each_command_prints_json() -> None:
     text = (Path(formats.__file__).parents[1] / "starter" / "skill" / "SKILL.md").read_text(encoding="utf-8")
     listed = re.search(r"as JSON where a command has it: ([\w, ]+)\. For ([\w ]+), `--json` stands alone", text)
     assert listed is not None
-    flags = {name: False for name in listed[1].split(", ")} | {name: True for name in listed[2].split(" and ")}
+    flags = dict.fromkeys(listed[1].split(", "), False) | dict.fromkeys(listed[2].split(" and "), True)
     assert len(flags) == 14
     for name, is_flag in flags.items():
         (option,) = [own for own in program.get_command(click.Context(program), name).params if "--json" in own.opts]
