@@ -109,10 +109,8 @@ class _Paths:
         self._filled: set[str] = set()
         for part, path in reading.columns.items():
             if part not in MAPPED_PARTS:
-                reading.error(
-                    (),
-                    f"{spell('columns')}: {part!r} is not a part of a conversation; allowed are {', '.join(MAPPED_PARTS)}",
-                )
+                allowed = ", ".join(MAPPED_PARTS)
+                reading.error((), f"{spell('columns')}: {part!r} is not a part of a conversation; allowed are {allowed}")
                 continue
             try:
                 self.expressions[part] = jsonpath.compile(path if path.startswith("$") else f"$.{path}", strict=True)
