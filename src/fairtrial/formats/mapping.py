@@ -110,7 +110,9 @@ class _Paths:
         for part, path in reading.columns.items():
             if part not in MAPPED_PARTS:
                 allowed = ", ".join(MAPPED_PARTS)
-                reading.error((), f"{spell('columns')}: {part!r} is not a part of a conversation; allowed are {allowed}")
+                reading.error(
+                    (), f"{spell('columns')}: {part!r} is not a part of a conversation; allowed are {allowed}"
+                )
                 continue
             try:
                 self.expressions[part] = jsonpath.compile(path if path.startswith("$") else f"$.{path}", strict=True)
