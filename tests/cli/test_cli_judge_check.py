@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,16 @@ def test_a_single_judge_has_no_panel() -> None:
     """Votes have weights only if labels of three judges or more give them."""
     file = recorded(*pairs((20, "1", "1"), (20, "2", "2")))
     assert fairtrial("judge", "check", "--recorded", file, "--json", "-").json["panels"] == []
+
+
+@pytest.mark.parametrize("package", ["jinja2", "pydantic_ai"])
+@pytest.mark.parametrize(("model", "extra"), [("openai/my-model", "openai"), ("gemini-2.5-flash", "judge")])
+def test_a_judge_whose_library_is_missing_names_the_extra_of_its_provider(
+    package: str, model: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever package of the extra is missing, and before any question is written."""
+    monkeypatch.setitem(sys.modules, package, None)
+    done = fairtrial("judge", "check", "--quick", "--judge-model", model)
+    assert (done.code, f"model {model}" in done.err.replace("google/", "")) == (2, True), done.err
+    assert f"needs the extra {extra!r}: pip install 'jinja2" in done.err
+    assert ("[google]" in done.err) == (extra == "judge")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import click
 import pytest
 
 from commands import enter, fairtrial
 from fairtrial import api, formats
+from fairtrial.cli import fairtrial as program
 
 SAMPLES = Path(formats.__file__).parent / "samples"
 
@@ -133,11 +135,26 @@ def test_every_command_in_the_skill_exists() -> None:
         assert [word for word in words if word.startswith("--") and word not in page] == [], line
 
 
-def test_the_skill_names_the_commands_that_print_json() -> None:
-    """Each of them has the option."""
+def test_the_skill_says_how_each_command_prints_json() -> None:
+    """A command with `--json -` takes a file, and `--json` of the others takes nothing."""
     text = (Path(formats.__file__).parents[1] / "starter" / "skill" / "SKILL.md").read_text(encoding="utf-8")
-    found = re.search(r"as JSON where a command has it: ([\w, ]+)\.", text)
-    assert found is not None
-    for name in found[1].split(", "):
-        shown = fairtrial(name, "--help-all")
-        assert "--json" in (shown if shown.code == 0 else fairtrial(name, "--help")).out, name
+    listed = re.search(r"as JSON where a command has it: ([\w, ]+)\. For ([\w ]+), `--json` stands alone", text)
+    assert listed is not None
+    flags = dict.fromkeys(listed[1].split(", "), False) | dict.fromkeys(listed[2].split(" and "), True)
+    assert len(flags) == 14
+    for name, is_flag in flags.items():
+        (option,) = [own for own in program.get_command(click.Context(program), name).params if "--json" in own.opts]
+        assert getattr(option, "is_flag", False) == is_flag, name
+
+
+def test_the_skill_says_what_ten_passes_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The least rate is the one that a run of ten perfect cases has."""
+    enter(tmp_path, monkeypatch)
+    Path("greeter.py").write_text("def reply(message):\n    return 'Hello'\n", encoding="utf-8")
+    Path("cases.csv").write_text("question,expected\n" + "".join(f"Hi {n},Hello\n" for n in range(10)), "utf-8")
+    ran = fairtrial("run", "cases.csv", "--agent", "greeter:reply", "--store", "none", "--json", "-")
+    rates = [row["pass_rate"] for row in ran.json["run"]["criteria"] if row.get("pass_rate")]
+    low, high = next((rate["low"], rate["high"]) for rate in rates if rate.get("low") is not None)
+    text = (Path(formats.__file__).parents[1] / "starter" / "skill" / "SKILL.md").read_text(encoding="utf-8")
+    assert high == 1
+    assert f"With 10 cases that all pass, the true rate may be {low * 100:.0f} %." in text

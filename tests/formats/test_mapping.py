@@ -74,7 +74,7 @@ def test_what_no_path_reaches_is_accounted_for() -> None:
 
 def test_a_path_that_leads_nowhere_says_what_stands_there() -> None:
     """The deepest place of the way is named, with its keys."""
-    with pytest.raises(FormatError, match=r"user=in.txt leads nowhere; at /in stands an object with the keys 'text'"):
+    with pytest.raises(FormatError, match=r"columns: user=in.txt leads nowhere; at /in stands an object .* 'text'"):
         load(ROWS, PATHS | {"user": "in.txt"})
 
 

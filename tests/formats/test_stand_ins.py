@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from builders import load
-from fairtrial.errors import FormatError, OtherContentError
+from fairtrial.cli.option_names import name_option
+from fairtrial.errors import FormatError, OtherContentError, spelling
 
 COMPLETION = {"object": "chat.completion", "id": "c", "choices": [{"message": {"role": "assistant", "content": "yo"}}]}
 MESSAGE = {"id": "c-0", "role": "user", "content": "hi", "name": None, "content_parts": None}
@@ -52,9 +53,15 @@ def test_a_format_of_others_is_named(document: dict[str, Any], words: str) -> No
 
 
 def test_messages_deep_in_unknown_json_are_named_with_their_path() -> None:
-    """The refusal says which option reads them."""
-    with pytest.raises(OtherContentError, match=r"--map messages=request\.body\.turns reads its messages"):
-        load({"request": {"body": {"turns": [MESSAGE]}}, "kept": True}, "x.json")
+    """The refusal says which argument reads them, as the caller can write it."""
+    document = {"request": {"body": {"turns": [MESSAGE]}}, "kept": True}
+    with pytest.raises(OtherContentError, match=r"write columns=\{'messages': 'request\.body\.turns'\} to read"):
+        load(document, "x.json")
+    with spelling(name_option), pytest.raises(OtherContentError, match=r"write --map messages=request\.body\.turns to"):
+        load(document, "x.json")
+    with spelling(lambda _: ""), pytest.raises(OtherContentError) as caught:  # `fairtrial init` has no such option
+        load(document, "x.json")
+    assert "messages=" not in str(caught.value)
 
 
 def test_a_stored_completion_is_read_with_its_messages() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fairtrial.errors import FormatError, lacks_extra
+from fairtrial.errors import FormatError, lacks_extra, spell
 from fairtrial.formats.accounting import account_beside, account_calls, with_unread
 from fairtrial.formats.chats.dialects import EXPORTED, conversation
 from fairtrial.formats.datasets.column_roles import CONVERSATION, MAPPED_PARTS, MESSAGES, USER
@@ -103,20 +103,21 @@ class _Paths:
         try:
             import jsonpath
         except ImportError as error:
-            raise FormatError(reading.path, [lacks_extra("a path in --map", "map")]) from error
+            raise FormatError(reading.path, [lacks_extra(f"a path in {spell('columns')}", "map")]) from error
         self._reading = reading
         self.expressions: dict[str, Any] = {}
         self._filled: set[str] = set()
         for part, path in reading.columns.items():
             if part not in MAPPED_PARTS:
+                allowed = ", ".join(MAPPED_PARTS)
                 reading.error(
-                    (), f"--map: {part!r} is not a part of a conversation; allowed are {', '.join(MAPPED_PARTS)}"
+                    (), f"{spell('columns')}: {part!r} is not a part of a conversation; allowed are {allowed}"
                 )
                 continue
             try:
                 self.expressions[part] = jsonpath.compile(path if path.startswith("$") else f"$.{path}", strict=True)
             except jsonpath.JSONPathError as error:
-                reading.error((), f"--map: {part}={path} is no JSONPath: {str(error).splitlines()[0]}")
+                reading.error((), f"{spell('columns')}: {part}={path} is no JSONPath: {str(error).splitlines()[0]}")
         reading.finish()
 
     def find(self, part: str, value: Any) -> list[Any]:
@@ -133,7 +134,7 @@ class _Paths:
         for part in self.expressions.keys() - self._filled:
             path = self._reading.columns[part]
             end = _end_of_way(path, values[0] if values else None)
-            self._reading.error((), f"--map: {part}={path} leads nowhere; {end}")
+            self._reading.error((), f"{spell('columns')}: {part}={path} leads nowhere; {end}")
 
 
 def _end_of_way(path: str, value: Any) -> str:

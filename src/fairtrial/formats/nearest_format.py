@@ -8,7 +8,7 @@ from typing import Any
 
 from fairtrial.config.spelling import snake
 from fairtrial.config.wording import format_value
-from fairtrial.errors import FormatError, nearest
+from fairtrial.errors import FormatError, nearest, spell, spell_columns
 from fairtrial.formats.skills.other_dialects import NEAREST as NEAREST_EVALS
 from fairtrial.formats.value_shapes import holds_messages
 from fairtrial.records.record import Record
@@ -149,8 +149,8 @@ def _unknown_format(document: Any) -> str:
         name = name or (_APART if _is_stored_completion(item) else "")
         if name:
             return f"is not in a format that is read here; it resembles {name}; got {described(document)}"
-    if isinstance(item, dict) and (path := _find_messages(item)):
-        advice = f"--map messages={path} reads its messages; reply=PATH and conversation=PATH may name more"
+    if isinstance(item, dict) and (path := _find_messages(item)) and spell("columns"):
+        advice = f"{spell_columns(('messages', path))} to read its messages; reply and conversation may be named too"
         return f"is not in a format that is read here; {advice}; got {described(document)}"
     form = _CONFIG if _is_thresholds(document) else _nearest(document)
     if form is None:

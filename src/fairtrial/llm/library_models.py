@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import ConfigError, lacks_extra
@@ -30,8 +31,15 @@ class OpenModel:
     models: Any
 
 
+def require_packages(at: Address) -> None:
+    """Raise `ConfigError`, which names the provider's extra, if prompts cannot be written or models not be opened."""
+    if find_spec("jinja2") is None or find_spec("pydantic_ai") is None:
+        raise ConfigError(lacks_extra(f"model {at.provider}/{at.model}", find_extra(at.provider)))
+
+
 def open_model(at: Address) -> OpenModel:
     """Return the model at an address. Raises `ConfigError` if the provider's extra is not installed."""
+    require_packages(at)
     try:
         return _OPENERS[at.known.protocol](at)
     except ImportError as missing:

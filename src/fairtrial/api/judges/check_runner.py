@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fairtrial.api.connection import connect_criterion
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.address import address
+from fairtrial.llm.library_models import require_packages
 from fairtrial.llm.model_pool import ModelPool
 from fairtrial.llm.prompts import own_templates
 from fairtrial.llm.token_counts import price
@@ -76,15 +77,20 @@ class JudgeCheck:
     @property
     def _loads(self) -> list[tuple[NamedModel, int, int]]:
         """Each model with the estimated number of its calls, and of the tokens of their prompts."""
+        for voter in filter(self._is_at_provider, self.voters):
+            require_packages(address(voter.name, voter.endpoint))  # before a prompt is written to count its tokens
         with own_templates(self.templates):
             tokens = self.votes * sum(case.token_estimate for case in self.cases)
         loads = [(voter, self.votes * len(self.cases), tokens) for voter in self.voters]
         return loads + [load for exam in self.exams for load in exam.loads]
 
     def _price(self, voter: NamedModel, calls: int, tokens: int) -> float | None:
-        if voter.model is not None or voter.name in {VERTEX, *self.judges.models.custom_models}:
+        if not self._is_at_provider(voter):
             return None
         return price(address(voter.name, voter.endpoint), tokens, calls * _OUTPUT_TOKENS)
+
+    def _is_at_provider(self, voter: NamedModel) -> bool:
+        return voter.model is None and voter.name not in {VERTEX, *self.judges.models.custom_models}
 
     def run(self, on_result: Callable[[CheckResult], None]) -> None:
         """Ask every question, and pass each result on. Raises UsageError if a model cannot be called at all."""
