@@ -169,7 +169,7 @@ class Watch:
         is_error = error is not None or str(result).startswith(_DEFAULT_FAILURE)
         response = as_response(result)
         if error is not None:
-            # The text that the agent reads need not tell what failed, for example that a server was down.
+            # The text that the agent reads need not tell the failure, for example that a server was down.
             response = {"error": describe_error(error), "result": response}
         self.usages += work.usages if work is not None else ()
         self._report(ToolResult(call.name, response, call_id, call.author, is_error=is_error, inner=inner))
