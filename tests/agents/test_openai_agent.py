@@ -78,7 +78,7 @@ class RepeatingModel(ScriptedModel):
 
 
 def test_the_exception_of_a_tool_is_an_error() -> None:
-    """The SDK makes it a text, with its own function or with that of the tool."""
+    """The SDK makes it a text, with its own function or with that of the tool. The result holds both."""
 
     def failing(**options: Any) -> Any:
         def get_order(order_id: str) -> str:
@@ -88,7 +88,11 @@ def test_the_exception_of_a_tool_is_an_error() -> None:
 
     for options in ({}, {"failure_error_function": lambda *_: "Sorry."}):
         (turn,) = recorded(failing(**options), "Where is A-17?").trace.invocations
-        assert [step.is_error for step in turn.steps or () if isinstance(step, ToolResult)] == [True]
+        (result,) = (step for step in turn.steps or () if isinstance(step, ToolResult))
+        assert result.is_error
+        assert isinstance(result.response, dict)
+        assert result.response["error"] == "RuntimeError: no A-17"
+        assert str(result.response["result"]).startswith("Sorry." if options else "An error occurred while running")
 
 
 def test_a_factory_may_give_a_session(tmp_path: Path) -> None:

@@ -513,7 +513,19 @@ NEEDS_NOTHING = turn(call("get_order", order_id="A-17"), query="Where is A-17?",
 NEEDS_ANOTHER_TOOL = turn(call("track", parcel="P-1"), query="Where is A-17?", reply="It comes on 2026-12-24.")
 
 
-@pytest.mark.parametrize("error", [DOWN, "HTTP 503", "503 Service Unavailable", "httpx.ConnectTimeout: timed out"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        DOWN,
+        "HTTP 503",
+        "503 Service Unavailable",
+        "httpx.ConnectTimeout: timed out",
+        "TimeoutError: The read operation timed out",
+        "TimeoutError: [Errno 110] Connection timed out",
+        "Error: TimeoutError - timed out",
+        "timed out",
+    ],
+)
 def test_a_tool_that_is_down_is_the_infrastructures_if_its_answer_is_needed(error: str) -> None:
     """The agent cannot know the date that the reference expects."""
     result = scored([GOOD], surviving(error), expected=EvalCase("case", (NEEDS_RESULT,)))
@@ -529,9 +541,19 @@ def test_a_tool_that_is_down_is_the_infrastructures_if_its_answer_is_needed(erro
         (surviving(DOWN), NEEDS_ANOTHER_TOOL, True),
         (surviving(DOWN, reply="It comes on 2026-12-24, I think."), NEEDS_RESULT, True),
         (surviving("no order A-17"), NEEDS_RESULT, False),
+        (surviving("TimeoutError"), NEEDS_RESULT, False),
+        (surviving("the offer timed out"), NEEDS_RESULT, False),
         (surviving(DOWN, injected=(Injection("error", "503"),)), NEEDS_RESULT, False),
     ],
-    ids=["not needed", "another tool", "known anyway", "an answer", "injected"],
+    ids=[
+        "not needed",
+        "another tool",
+        "known anyway",
+        "an answer",
+        "a limit of its own",
+        "an expired offer",
+        "injected",
+    ],
 )
 def test_a_tool_that_is_down_otherwise_stands_beside_the_fault(
     actual: Invocation, expected: Invocation, *, warned: bool

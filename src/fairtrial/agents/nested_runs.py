@@ -48,9 +48,9 @@ class ToolAtWork:
     """A tool at work, with the items of the agents inside it.
 
     `agents` are the agents of the conversation. `unrecorded` says why the work of an agent inside is not recorded.
-    `has_failed` says that the tool raised an exception, which its framework made a text. `observers` are those of the
-    agents inside. `outer` is the tool in which this tool works. `answered_requests` has an element for each request
-    to a model that was answered here.
+    `error` is the exception of the tool, which its framework made a text. `observers` are those of the agents inside.
+    `outer` is the tool in which this tool works. `answered_requests` has an element for each request to a model that
+    was answered here.
     """
 
     call: ToolCall
@@ -58,7 +58,7 @@ class ToolAtWork:
     agents: dict[str, AgentDetails]
     items: list[Item] = field(default_factory=list)
     unrecorded: str = ""
-    has_failed: bool = False
+    error: Exception | None = None
     outer: ToolAtWork | None = None
     observers: dict[int, Any] = field(default_factory=dict)
     answered_requests: list[bool] = field(default_factory=list)

@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from fairtrial.agents.function import FunctionAgent
 from fairtrial.agents.restarts import Restarts
-from fairtrial.errors import SimulatorError, StoreError, UsageError
+from fairtrial.errors import SimulatorError, StoreError, UsageError, spell
 from fairtrial.recording.error_descriptions import find_cause
 from fairtrial.recording.held_conversation import HeldConversation, Limits
 from fairtrial.recording.holding import DIRECT, Holding
@@ -116,6 +117,11 @@ async def record(
             await agent.end()
     if running.restarts.summary:
         watcher.note(running.restarts.summary)
+    if running.lacks_calls and isinstance(agent, FunctionAgent):
+        watcher.note(
+            "the function returned no calls, and cases expect calls; if it calls tools inside of an SDK, record them "
+            f"with {spell('record')} spans"
+        )
 
 
 def _attempts(planned_case: PlannedCase, attempts: int) -> range:
@@ -156,10 +162,17 @@ class _RunningConversations:
     by_place: dict[tuple[int, int], tuple[str, HeldConversation]] = field(default_factory=dict)
     _turns: dict[int, asyncio.Lock] = field(default_factory=dict)
     _pace: MessagePace | None = field(init=False)
+    _has_calls: bool = False
+    _expects_calls: bool = False
 
     def __post_init__(self) -> None:
         rate = self.holding.requests_per_second
         self._pace = None if rate is None else MessagePace(rate)
+
+    @property
+    def lacks_calls(self) -> bool:
+        """Whether cases expect calls, and no conversation holds any. A conversation may be silent about its calls."""
+        return self._expects_calls and not self._has_calls
 
     async def record(self, plan: tuple[PlannedCase, int]) -> Pair:
         """Hold a conversation. With a shuffled order, the cases of an attempt follow one another."""
@@ -181,7 +194,11 @@ class _RunningConversations:
         )
         own = self.agent.for_attempt(*place) if isinstance(self.agent, OwnProcesses) else self.agent
         try:
-            return planned_case, await conversation.record(own, requests)
+            recording = await conversation.record(own, requests)
+            turns = recording.trace.invocations
+            self._has_calls |= any(turn.tool_calls or turn.steps is None for turn in turns)
+            self._expects_calls |= bool(turns) and any(turn.tool_calls for turn in script or ())
+            return planned_case, recording
         finally:
             del self.by_place[place]
             if isinstance(self.agent, OwnProcesses):

@@ -15,6 +15,7 @@ from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.formats.message_entries import read_arguments
 from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
+from fairtrial.text.display import describe_error
 
 if TYPE_CHECKING:
     from fairtrial.protocols import Environment, Item
@@ -99,11 +100,11 @@ class Routing:
         if original is None:
             return invoke
 
-        def on_handled_error(*args: Any) -> Any:
+        def on_handled_error(function_tool: Any, error: Exception, *args: Any) -> Any:
             tool = current_tool()
             if tool is not None:
-                tool.has_failed = True
-            return original(*args)
+                tool.error = error
+            return original(function_tool, error, *args)
 
         copied = copy.copy(invoke)
         setattr(copied, _ON_HANDLED_ERROR, on_handled_error)
@@ -164,9 +165,14 @@ class Watch:
             return
         work = self._works.pop(call_id, None)
         inner = work.inner if work is not None else None
-        is_error = (work is not None and work.has_failed) or str(result).startswith(_DEFAULT_FAILURE)
+        error = work.error if work is not None else None
+        is_error = error is not None or str(result).startswith(_DEFAULT_FAILURE)
+        response = as_response(result)
+        if error is not None:
+            # The text that the agent reads need not tell the failure, for example that a server was down.
+            response = {"error": describe_error(error), "result": response}
         self.usages += work.usages if work is not None else ()
-        self._report(ToolResult(call.name, as_response(result), call_id, call.author, is_error=is_error, inner=inner))
+        self._report(ToolResult(call.name, response, call_id, call.author, is_error=is_error, inner=inner))
 
 
 def make_hooks(watch: Watch) -> Any:

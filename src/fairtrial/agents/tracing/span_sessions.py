@@ -72,7 +72,7 @@ class SpanSession:
         return isinstance(own, HidesCalls) and own.hides_calls
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
-        """Send a message, and yield the items of the adapter and of the spans. What came before an error is kept."""
+        """Send a message, and yield the items of the adapter and of the spans. Items before an error are kept."""
         self._agents = {}
         items: list[Item] = []
         failure: BaseException | None = None
