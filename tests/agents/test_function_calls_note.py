@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 import fairtrial
@@ -27,7 +30,7 @@ def answer_with_call(_: str) -> list[ToolCall | str]:
     ids=["no calls", "none expected", "calls"],
 )
 def test_a_run_says_that_a_function_returned_no_calls(
-    agent: object, expected: tuple[ToolCall, ...], *, is_noted: bool
+    agent: Callable[[str], Any], expected: tuple[ToolCall, ...], *, is_noted: bool
 ) -> None:
     """The note tells how calls inside of an SDK are recorded."""
     case = EvalCase("order", (Invocation(Message("Where is A-17?"), expected),))

@@ -143,7 +143,9 @@ def test_the_skill_says_how_each_command_prints_json() -> None:
     flags = dict.fromkeys(listed[1].split(", "), False) | dict.fromkeys(listed[2].split(" and "), True)
     assert len(flags) == 14
     for name, is_flag in flags.items():
-        (option,) = [own for own in program.get_command(click.Context(program), name).params if "--json" in own.opts]
+        command = program.get_command(click.Context(program), name)
+        assert command is not None
+        (option,) = [own for own in command.params if "--json" in own.opts]
         assert getattr(option, "is_flag", False) == is_flag, name
 
 
