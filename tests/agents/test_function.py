@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -168,3 +171,28 @@ def test_a_function_that_takes_the_conversation_for_text_is_told_how_to_get_the_
     [result] = run.cases
     assert result.failure is not None
     assert "annotate the parameter of the agent as `str`" in result.failure.cause
+
+
+_FORKING = """
+import os
+from fairtrial import Case, evaluate
+
+def count():
+    cases = [Case("Hi", expected="hello")]
+    return evaluate(cases, lambda text: "hello", {"response_match_score": 1.0}).summary.verdict
+
+first = count()
+child = os.fork()
+if child == 0:
+    os._exit(0 if count() == first else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_process_has_threads_of_its_own(tmp_path: Path) -> None:
+    """The thread that waits after the first evaluation is in the first process only."""
+    done = subprocess.run(
+        [sys.executable, "-c", _FORKING], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.split() == ["0"], done.stderr

@@ -7,6 +7,7 @@ import contextvars
 import copy
 import functools
 import inspect
+import os
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -49,6 +50,8 @@ _OTHER_LOOP = (
 )
 _IDLE: list[_Worker] = []
 """Threads that wait for a function. The one that waits for the shortest time is taken first."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_IDLE.clear)  # a forked process has none of these threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +266,7 @@ async def in_thread(function: Callable[[Report], Iterable[Any]]) -> AsyncGenerat
         return functools.partial(queue.put_from_thread, _END)
 
     context = contextvars.copy_context()
-    (_IDLE.pop() if _IDLE else _Worker()).work.put(functools.partial(context.run, run))
+    _take_worker().work.put(functools.partial(context.run, run))
     async for item in queue.items():
         yield item
 
@@ -287,6 +290,13 @@ class _Worker(threading.Thread):
             _IDLE.append(self)
             report_end()
             del report_end  # an error holds the frames of the function
+
+
+def _take_worker() -> _Worker:
+    try:
+        return _IDLE.pop()  # loops in several threads may ask at once
+    except IndexError:
+        return _Worker()
 
 
 async def result_in_thread(function: Callable[[], Any]) -> Any:
