@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from fairtrial import Case, evaluate
 from fairtrial.agents import find_agent
 from fairtrial.errors import UsageError
 from fairtrial.records.trace import Message, ToolCall, Trace
+
+EXACT = {"exact_match": 1.0}
 
 
 def plain(_trace: Trace) -> str:
@@ -171,6 +174,37 @@ def test_a_function_that_takes_the_conversation_for_text_is_told_how_to_get_the_
     [result] = run.cases
     assert result.failure is not None
     assert "annotate the parameter of the agent as `str`" in result.failure.cause
+
+
+def test_a_value_of_a_thread_is_new_for_each_message() -> None:
+    """An agent that keeps its history in the thread sees none of other conversations."""
+    own = threading.local()
+
+    def count(text: str) -> str:
+        own.heard = [*getattr(own, "heard", []), text]
+        return str(len(own.heard))
+
+    run = evaluate([Case(f"Hi {number}", expected="1") for number in range(6)], count, EXACT)
+    assert run.summary.verdict == "passed"
+
+
+def test_an_event_loop_that_a_function_leaves_open_is_there_for_the_next_message() -> None:
+    """As below `Runner.run_sync` of the OpenAI Agents SDK, whose client belongs to the first loop."""
+    loops = []
+
+    def reply(text: str) -> str:
+        try:
+            loop = asyncio.get_event_loop()
+        except RuntimeError:
+            loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(loop)
+        loops.append(loop)
+        return loop.run_until_complete(asyncio.sleep(0, text))
+
+    run = evaluate([Case(text, expected=text) for text in ("one", "two", "three")], reply, EXACT, concurrency=1)
+    assert run.summary.verdict == "passed"
+    assert len(loops) == 3
+    assert len(set(loops)) == 1
 
 
 _FORKING = """

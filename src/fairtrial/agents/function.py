@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextvars
 import copy
 import functools
@@ -12,7 +13,6 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -48,10 +48,10 @@ _OTHER_LOOP = (
     "the function uses a client in an event loop that the client does not belong to; make the client inside of the "
     "function, make the function async, or hold one conversation at a time"
 )
-_IDLE: list[_Worker] = []
-"""Threads that wait for a function. The one that waits for the shortest time is taken first."""
+_IDLE: list[asyncio.AbstractEventLoop] = []
+"""Event loops that functions left open in their threads, the newest last."""
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_IDLE.clear)  # a forked process has none of these threads
+    os.register_at_fork(after_in_child=_IDLE.clear)  # a forked process shares their sockets with its parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,46 +257,51 @@ async def in_thread(function: Callable[[Report], Iterable[Any]]) -> AsyncGenerat
     """
     queue = _ItemQueue()
 
-    def run() -> Callable[[], None]:
+    def run() -> None:
+        end = functools.partial(queue.put_from_thread, _END)
+        loop = _enter_loop()
         try:
             for item in function(queue.put_from_thread):
                 queue.put_from_thread(item)
         except BaseException as error:  # noqa: BLE001  (raised again in the session)
-            return functools.partial(queue.put_from_thread, _END, error)
-        return functools.partial(queue.put_from_thread, _END)
+            end = functools.partial(queue.put_from_thread, _END, error)
+        _leave_loop(loop)  # before the session hears of the end, and sends the next message
+        end()
 
     context = contextvars.copy_context()
-    _take_worker().work.put(functools.partial(context.run, run))
+    threading.Thread(target=context.run, args=(run,), daemon=True, name="fairtrial-agent").start()
     async for item in queue.items():
         yield item
 
 
-class _Worker(threading.Thread):
-    """A daemon thread that runs one function after the other.
+def _enter_loop() -> asyncio.AbstractEventLoop | None:
+    """Give this thread the event loop that an earlier function left open, if there is one.
 
-    A client of a function may belong to the event loop of its thread, for example below `Runner.run_sync` of the OpenAI
-    Agents SDK. One message after the other therefore finds the same thread.
+    The connections of a client belong to an event loop, for example below `Runner.run_sync` of the OpenAI Agents SDK. A
+    client that lives longer than a message therefore finds its loop again, and a thread-local value is new.
     """
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True, name="fairtrial-agent")
-        self.work: SimpleQueue[Callable[[], Callable[[], None]]] = SimpleQueue()
-        self.start()
-
-    def run(self) -> None:
-        """Run functions, and wait for the next one before the session hears of the end."""
-        while True:
-            report_end = self.work.get()()
-            _IDLE.append(self)
-            report_end()
-            del report_end  # an error holds the frames of the function
-
-
-def _take_worker() -> _Worker:
     try:
-        return _IDLE.pop()  # loops in several threads may ask at once
+        loop = _IDLE.pop()  # sessions in several threads may ask at once
     except IndexError:
-        return _Worker()
+        return None
+    asyncio.set_event_loop(loop)
+    return loop
+
+
+def _leave_loop(entered: asyncio.AbstractEventLoop | None) -> None:
+    """Keep the event loops of this thread that are open."""
+    try:
+        current = asyncio.get_event_loop()
+    except RuntimeError:  # no function made one
+        current = None
+    asyncio.set_event_loop(None)
+    _IDLE.extend(loop for loop in dict.fromkeys((entered, current)) if loop and not loop.is_closed())
+
+
+@atexit.register
+def _close_loops() -> None:
+    while _IDLE:
+        _IDLE.pop().close()
 
 
 async def result_in_thread(function: Callable[[], Any]) -> Any:
