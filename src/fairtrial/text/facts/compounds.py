@@ -31,10 +31,23 @@ def find_feet_and_inches(match: re.Match[str]) -> list[Fact]:
 
 
 RATIOS = LazyPattern(
-    r"(?<![\w:.,/-])(?:(?<!\bon )(?<!\bby )(?<!\bof )(?<!until )(?<!since )(?<!from )(?P<always>24/7)(?![\d/-])|(?P<first>\d{1,2}):(?P<last>\d{1,2})(?![\d:]|[ ]?[ap]\.?m))"
+    r"(?<![a-z0-9_:.,/-])(?:(?<!\w)(?<!\bon )(?<!\bby )(?<!\bof )(?<!until )(?<!since )(?<!from )(?P<always>24/7)(?![\d/-])|(?P<first>\d{1,2}):(?P<last>\d{1,2})(?![\d:]|[ ]?[ap]\.?m))"
 )
 """24/7 is 24 hours a day and 7 days a week, unlike the date in "on 24/7". The 16:10 of a screen is no time of the day."""
-_RATIO_WORDS = LazyPattern(r"ratio|aspect|screen|display|비율|화면|アスペクト|画面|比率|縦横|屏幕|螢幕|比例|[宽寬]高")
+_RATIO_WORDS = LazyPattern(
+    r"\b(?:ratios?|aspect|screens?|displays?|monitors?)\b|비율|화면|アスペクト|画面|比率|縦横|屏幕|螢幕|比例|[宽寬]高"
+)
+_RATIO_BEFORE = LazyPattern(
+    r"(?:\bratios?(?: (?:of|is|was|to|equals))?|(?:비율|アスペクト比?|比率|縦横比|比例|[宽寬]高比?)(?:은|는|이|가|が|は|の|为|為|是)?)[: ]{0,2}$"
+)
+_RATIO_AFTER = LazyPattern(r"[ -](?:aspect|ratios?)\b|[ ]?(?:의[ ]?|の|的)?(?:비율|アスペクト|比率|縦横|比例|[宽寬]高)")
+_SCREEN_BEFORE = LazyPattern(
+    r"(?:\b(?:screens?|displays?|monitors?)(?: (?:is|of|has|with))?|(?:화면|画面|屏幕|螢幕)(?:은|는|이|가|が|は|の|为|為|是)?)[: ]{0,2}$"
+)
+_SCREEN_AFTER = LazyPattern(r"[ -](?:screens?|displays?|monitors?)\b|[ ]?(?:의[ ]?|の|的)?(?:화면|画面|屏幕|螢幕)")
+_SCREEN_RATIO = LazyPattern(r"(?:4:3|5:4|3:2|(?:16|17|18|19|20|21|32):(?:9|10))(?![ ]?(?:에|부터|까지|に|から|まで))")
+"""A screen may open at 7:30 and is 16:10, so that only the usual ratios of screens are read beside this word."""
+_CLOCK_BEFORE = LazyPattern(r"\b(?:at|from|until|till|by|before|after|since|about|around) $")
 
 
 def may_hold_ratios(text: str) -> bool:
@@ -43,11 +56,16 @@ def may_hold_ratios(text: str) -> bool:
 
 
 def find_ratios(match: re.Match[str]) -> list[Fact]:
-    """Return the hours and days of 24/7, or both numbers of a ratio beside a word such as "screen"."""
+    """Return the hours and days of 24/7, or both numbers of a ratio directly beside a word such as "ratio"."""
     if match["always"]:
         readings = Reading("time", 86400.0, 24.0, 3600.0), Reading("time", 604800.0, 7.0, 86400.0)
         return [Fact("quantity", readings, *match.span())]
-    if not _RATIO_WORDS.search(match.string, max(0, match.start() - 24), match.end() + 16):
+    text, start, end = match.string, match.start(), match.end()
+    before = max(0, start - 20)
+    is_ratio = _RATIO_BEFORE.search(text, before, start) or _RATIO_AFTER.match(text, end)
+    if not is_ratio and _SCREEN_RATIO.match(text, start):
+        is_ratio = _SCREEN_BEFORE.search(text, before, start) or _SCREEN_AFTER.match(text, end)
+    if not is_ratio or _CLOCK_BEFORE.search(text, before, start):
         return []
     return [
         Fact("number", (Reading(NUMBER, float(match[name]), float(match[name]), 1.0),), *match.span(name))

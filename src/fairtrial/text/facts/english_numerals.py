@@ -97,14 +97,18 @@ _NUMERAL = StartPattern(_WORD_START, _SOURCE)
 _NUMERAL_WITH_DIGITS = StartPattern(rf"{_WORD_START}|\d+|\.\d", _SOURCE)
 _ARTICLES = frozenset({"a", "an"})
 _SPANS = frozenset(re.findall("[a-z]+", _SPAN))
-_RUN_AFTER = LazyPattern(r"[ ](?:runs?|races?|fun run|charity run|walk|jog|parkrun|trail|course)\b")
+_RUN_AFTER = LazyPattern(r"[ ](?:run|race|marathon|fun run|charity run|walk|jog|parkrun|trail)\b")
 _RUN_BEFORE = LazyPattern(
-    r"\b(?:ran|runs?|running|jogg?(?:ed|ing|s)?|raced?|racing|finished|completed|enter(?:ed)?) (?:(?:a|an|the|my|his|her|their|your|our) )?$"
+    r"\b(?:(?:ran|(?:i|you) run|s?he runs|jogg(?:ed|ing)|jogs?|raced|racing|marathon(?: of)?) (?:(?:a|an|the|my|his|her|their|your|our) )?"
+    r"|(?:runs?|running|finish(?:ed|es)?|complete[ds]?|enter(?:s|ed)?|did) (?:a|an|the|my|his|her|their|your|our) )$"
+)
+_MACHINE_RAN = LazyPattern(
+    r"\b(?:it|that|which|(?:cluster|server|system|machine|model|script|service|job|task|test|bench|benchmark|suite|pipeline|program|worker|node|agent)s?) ran $"
 )
 _RUN_ENDS = LazyPattern(
     r"[ ]?(?:[.,;:!?)]|$)|[ ](?:in|on|at|for|every|each|twice|and|or|with|last|next|this|yesterday|today)\b"
 )
-"""Words beside the k of a run over kilometres: "a 10k race", "she ran 10k in an hour"."""
+"""Words beside the k of a run over kilometres: "a 10k race", "she ran 10k in an hour". A cluster runs 10k jobs."""
 _PER = LazyPattern(
     r"(?:\d|once|twice|times|time|miles?|kilomet(?:er|re)s?|km|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free|hours?|days?|nights?|weeks?)[ ]*$"
 )
@@ -174,13 +178,7 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
         before = (get("dozen") or "").strip()
         return str(6 if before.startswith("half") else 12 * _value(before or "1"))
     if get("scaled"):
-        if get("letter") == "k" and (
-            _RUN_AFTER.match(text, match.end())
-            or (
-                _RUN_BEFORE.search(text[max(0, match.start() - 24) : match.start()])
-                and _RUN_ENDS.match(text, match.end())
-            )
-        ):
+        if get("letter") == "k" and _is_run(text, match):
             return f"{get('scaled')} km"
         scale = (
             _SCALES[get("scale")] if get("scale") else {"k": 1000, "bn": 10**9, "mn": 10**6, "m": 10**6}[get("letter")]
@@ -207,6 +205,19 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
             return "1 times" if is_count else None
         return {"twice": "2 times", "thrice": "3 times"}[get("times")]
     return "2" if get("couple") and text[match.end() : match.end() + 1] == " " else None
+
+
+def _is_run(text: str, match: re.Match[str]) -> bool:
+    """Return whether the k of a match stands for the kilometres of a run."""
+    start, end = match.span()
+    if _RUN_AFTER.match(text, end):
+        return True
+    before = max(0, start - 24)
+    return bool(
+        _RUN_ENDS.match(text, end)
+        and _RUN_BEFORE.search(text, before, start)
+        and not _MACHINE_RAN.search(text, before, start)
+    )
 
 
 _BEFORE_DIGITS = LazyPattern(r"\b(?:room|gate|flight|suite|unit|bus|route|platform|extension|number|code|pin) \Z")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fairtrial.text.facts.european_forms import ENGLISH_MONTHS
 from fairtrial.text.facts.word_patterns import read_cues
 from fairtrial.text.lazy_pattern import LazyPattern
+
+if TYPE_CHECKING:
+    import re
 
 _SMALL = "in into on of from about takes take the has is was since by at and until between around to for than are or over only"
 _AFTER = "after as at by for in on and with to when from until during every"
@@ -98,12 +103,17 @@ _PART_OF_YEAR = LazyPattern(r"(?<![\w./-])(?:q(?P<quarter>[1-4])|h(?P<half>[12])
 _ENDINGS = {"1": "st", "2": "nd", "3": "rd", "4": "th"}
 _SIZES = LazyPattern(r"(?<![\w.])(?!0x)\d{1,5}(?:\.\d{1,3})?(?:x\d{1,5}(?:\.\d{1,3})?){1,3}(?!\d)")
 """10x15 and 1920x1080."""
-_VIDEO = LazyPattern(
-    rf"\b(?:videos?|films?|filmed|camera|cameras|camcorder|frames?|footage|stream|streams|streaming|hd|hdr|uhd|[48]k|display|monitor|screen|console|playback|fps|hdmi|codec|resolution|records?|recorded|recording|shoots?|shot|\d{{3,4}}[pi])(?:{_FRAME_RATE})?p?\b"
+_VIDEO = r"videos?|footage|frames?|fps|resolution|streams?|streaming|cameras?|camcorder|monitors?|displays?|tvs?|films?|hd|hdr|uhd|[48]k|hdmi|console|playback|codec|\d{3,4}[pi]"
+_VIDEO_BEFORE = LazyPattern(
+    rf"\b(?:(?:{_VIDEO})(?:[ ](?:is|are|was|were|be|runs?|ran|has|have|had|at|in|of|with|up|to|a|an|records?|recorded|recording|shoots?|shot|films?|filmed|plays?|played|streams?|streamed|supports?|smooth|full|native|4k|8k|\d{{3,4}}[pi])){{0,4}}|(?:filmed|shot|streamed|footage) (?:in|at)):?[ ]$"
 )
-_PRICE = LazyPattern(
-    r"[£$€]|\b(?:costs?|prices?d?|pays?|paid|charged?|charges|fees?|pence|pounds?|cheap|cheaper|each)\b"
+"""A word for video before a frame rate, and the few words that may stand between: a camera case for 50p costs pence."""
+_VIDEO_AFTER = LazyPattern(rf"[ ](?:{_VIDEO}|mode|output)\b")
+_ONE_PRICE = LazyPattern(
+    r"[ ](?:each|per|off|cheaper|dearer|more|less|coins?|piece|stamps?|(?:to|if you) (?:rent|buy|hire))\b"
 )
+_NEXT_RATE = LazyPattern(r"(?:[ ]?(?:,|/|\b(?:or|and|to|not|than|instead of|rather than|at|in)\b)){1,3}[ ]?")
+"""What stands between two frame rates of one video."""
 _EAST_ASIAN = LazyPattern(r"[\u3040-\u30ff\u4e00-\u9fff가-힣]")
 
 
@@ -165,9 +175,10 @@ def _spread_letters(text: str, words: frozenset[str]) -> list[tuple[int, int, st
         else:
             edits += [(*match.span("space"), " "), (*match.span("rate"), " fps")]
     is_east_asian = bool(_EAST_ASIAN.search(text))
-    is_video = is_east_asian or (bool(_VIDEO.search(text)) and not _PRICE.search(text))
+    end_of_rate = -1
     for match in _LETTER.finditer(text):
-        is_rate = is_video and match["number"] in _FRAME_RATES
+        is_rate = match["number"] in _FRAME_RATES and (is_east_asian or _is_beside_video(text, match, end_of_rate))
+        end_of_rate = match.end() if is_rate else -1
         if match["letter"] == "pp" or is_rate or not is_east_asian:
             edits.append(
                 (*match.span("letter"), " pages" if match["letter"] == "pp" else " fps" if is_rate else " pence")
@@ -178,6 +189,16 @@ def _spread_letters(text: str, words: frozenset[str]) -> list[tuple[int, int, st
     for match in _SIZES.finditer(text):
         edits += [(place, place + 1, " x ") for place in range(*match.span()) if text[place] == "x"]
     return edits
+
+
+def _is_beside_video(text: str, match: re.Match[str], end_of_rate: int) -> bool:
+    """Return whether a match such as "60p" stands directly beside a word for video, or behind another frame rate."""
+    start, end = match.span()
+    if _ONE_PRICE.match(text, end):
+        return False
+    if end_of_rate >= 0 and _NEXT_RATE.fullmatch(text, end_of_rate, start):
+        return True
+    return bool(_VIDEO_BEFORE.search(text, max(0, start - 60), start) or _VIDEO_AFTER.match(text, end))
 
 
 _FRAME_RATES = frozenset(_FRAME_RATE.split("|"))
