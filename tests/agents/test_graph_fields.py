@@ -245,3 +245,85 @@ def test_a_picture_does_not_fit_into_a_field() -> None:
         assert one.failure is not None
         assert one.failure.side == "expectation"
         assert one.failure.cause.startswith("the message is for a field that takes a text, ")
+
+
+def _ask_model(input: Any) -> dict[str, Any]:  # noqa: A002
+    return {"question": input["messages"][-1].content}
+
+
+def _get_latest(input: Any) -> Any:  # noqa: A002
+    return input.get("messages")[-1].content
+
+
+async def _wait(data: Any) -> Any:
+    return data["messages"][-1].content
+
+
+class _Callable:
+    """An object whose method is the function."""
+
+    def __call__(self, x: Any) -> Any:
+        return x["messages"][-1].content
+
+
+def _read_dictionary(input: dict[str, Any]) -> str:  # noqa: A002
+    return f"{input['messages'][-1].content}"
+
+
+def _hand_on(input: dict[str, Any]) -> str:  # noqa: A002
+    return str(_read_latest(input))
+
+
+def _read_latest(x: Any) -> Any:
+    return x["messages"][-1].content
+
+
+def _strip(input: Any) -> str:  # noqa: A002
+    return str(input["question"].strip())
+
+
+def _delegate(text: Any) -> Any:
+    output = {"messages": [text]}
+    return output["messages"][-1]
+
+
+_QUESTION = ChatPromptTemplate.from_template("{question}") | ScriptedChat() | StrOutputParser()
+_LATEST: Any = {"question": lambda x: x["messages"][-1].content}
+_RETRIEVING = RunnablePassthrough.assign(question=lambda x: x["messages"][-1].content)
+_IS_LONG = RunnableBranch((lambda x: len(x["messages"]) > 1, lambda _: "long"), lambda _: "short")
+READERS: dict[str, tuple[Any, list[str]]] = {
+    "a function before a prompt": (
+        RunnableLambda(_ask_model) | _QUESTION,
+        ["You said: hello", "You said: again"],
+    ),
+    "get": (RunnableLambda(_get_latest), ["hello", "again"]),
+    "an async function": (RunnableLambda(_wait), ["hello", "again"]),
+    "a bound method": (RunnableLambda(_Callable().__call__), ["hello", "again"]),
+    "a function of a dictionary": (RunnableLambda(_read_dictionary), ["hello", "again"]),
+    "a dictionary for a helper": (RunnableLambda(_hand_on), ["hello", "again"]),
+    "a comprehension": (RunnableLambda(lambda x: [one.text for one in x["messages"]][-1]), ["hello", "again"]),
+    "a parallel step": (_LATEST | _QUESTION, ["You said: hello", "You said: again"]),
+    "an assignment": (_RETRIEVING | _QUESTION, ["You said: hello", "You said: again"]),
+    "a condition": (_IS_LONG, ["short", "long"]),
+    "a field inside a longer expression": (RunnableLambda(_strip), ["hello", "again"]),
+    "messages of another dictionary": (RunnableLambda(_delegate), ["hello", "again"]),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_function_gets_the_keys_that_its_code_reads(name: str) -> None:
+    """Code that reads `messages` of its parameter gets a state with `messages`, whatever the parameter's name."""
+    runnable, expected = READERS[name]
+    assert replies(recorded(runnable, "hello", "again")) == expected
+
+
+def test_a_model_alone_takes_no_message_after_a_call() -> None:
+    """Providers refuse a conversation in which a call has no result. Nobody runs the tool."""
+    prompt = ChatPromptTemplate([("placeholder", "{messages}")])
+    model = ScriptedChat().bind_tools([TOOLS["get_order"]])
+    for runnable in (model, prompt | model):
+        one = recorded(runnable, "Where is A-17?", "And now?")
+        assert one.failure is not None
+        assert one.failure.side == "expectation"
+        assert "'get_order'" in one.failure.cause
+        assert "nothing runs its tools" in one.failure.cause

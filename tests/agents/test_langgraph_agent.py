@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import types
 from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict
 
@@ -20,13 +21,17 @@ from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult
 pytestmark = pytest.mark.agents
 pytest.importorskip("langgraph.graph")
 
+import langgraph.types  # noqa: E402
+from langchain.agents import create_agent  # noqa: E402
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage  # noqa: E402
 from langchain_core.runnables import RunnableLambda  # noqa: E402
+from langchain_core.tools import tool  # noqa: E402
 from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
 from langgraph.func import entrypoint, task  # noqa: E402
+from langgraph.graph import START, StateGraph  # noqa: E402
 from langgraph.graph.message import add_messages  # noqa: E402
 from langgraph.types import interrupt  # noqa: E402
-from langgraph_shop import ScriptedChat  # noqa: E402
+from langgraph_shop import ScriptedChat, State  # noqa: E402
 
 TARGET = "langgraph:langgraph_shop:agent"
 
@@ -65,6 +70,122 @@ def test_a_graph_that_asks_is_answered_by_the_next_message() -> None:
     """An interrupt is the reply, and the user's next message resumes the graph."""
     one = recorded("langgraph_shop:asking", "hello", "the blue one")
     assert [invocation.reply for invocation in one.trace.invocations] == ["Which one?", "You chose the blue one."]
+
+
+def ask_colour() -> str:
+    """Ask by a helper of a node."""
+    return str(interrupt("Which one?"))
+
+
+def ask_by_import(_: Any) -> dict[str, Any]:
+    """Ask with an import inside of the function."""
+    from langgraph.types import interrupt as ask
+
+    return {"messages": [AIMessage(f"You chose {ask('Which one?')}.")]}
+
+
+def ask_by_module(_: Any) -> dict[str, Any]:
+    """Ask by the module of LangGraph."""
+    return {"messages": [AIMessage(f"You chose {langgraph.types.interrupt('Which one?')}.")]}
+
+
+class Asking:
+    """A node whose method calls another one."""
+
+    def ask(self) -> str:
+        """Ask."""
+        return str(interrupt("Which one?"))
+
+    def confirm(self, _: Any) -> dict[str, Any]:
+        """Reply with the answer."""
+        return {"messages": [AIMessage(f"You chose {self.ask()}.")]}
+
+
+def asking_graph(node: Any) -> Any:
+    """A graph without a checkpointer."""
+    return StateGraph(State).add_node("confirm", node).add_edge(START, "confirm").compile()
+
+
+@tool("get_order")  # type: ignore[untyped-decorator]
+def ask_in_tool(order_id: str) -> str:
+    """Look up an order after a question."""
+    return f"{order_id} in {interrupt('Which one?')} is lost"
+
+
+@entrypoint()  # type: ignore[untyped-decorator]
+def asking_workflow(messages: list[BaseMessage]) -> AIMessage:
+    """Ask without a checkpointer."""
+    assert messages[-1].text == "hello"
+    return AIMessage(f"You chose {interrupt('Which one?')}.")
+
+
+WITHOUT_CHECKPOINTER: dict[str, Any] = {
+    "helper": asking_graph(lambda _: {"messages": [AIMessage(f"You chose {ask_colour()}.")]}),
+    "import": asking_graph(ask_by_import),
+    "module": asking_graph(ask_by_module),
+    "method": asking_graph(Asking().confirm),
+    "inner graph": asking_graph(asking_graph(ask_by_module)),
+    "workflow": asking_workflow,
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_CHECKPOINTER)
+def test_a_graph_that_asks_without_a_checkpointer_gets_one(name: str) -> None:
+    """A server such as LangGraph Platform would bring it."""
+    one = recorded(WITHOUT_CHECKPOINTER[name], "hello", "the blue one")
+    assert one.failure is None, one.failure
+    assert [invocation.reply for invocation in one.trace.invocations] == ["Which one?", "You chose the blue one."]
+
+
+def test_a_tool_that_asks_without_a_checkpointer_is_answered() -> None:
+    """The result of the tool holds the answer."""
+    one = recorded(create_agent(ScriptedChat(), tools=[ask_in_tool]), "Where is A-17?", "blue")
+    assert one.failure is None, one.failure
+    results = [step.response for step in one.trace.invocations[1].steps or () if isinstance(step, ToolResult)]
+    assert results == ["A-17 in blue is lost"]
+
+
+def test_a_graph_that_asks_out_of_sight_is_no_fault_of_the_agent() -> None:
+    """A registry hides the question. Without a checkpointer, the answer cannot come."""
+    registry = types.SimpleNamespace(ask=ask_by_module)
+    one = recorded(asking_graph(lambda state: registry.ask({**state})), "hello", "the blue one")
+    assert one.failure is not None
+    assert one.failure.side == "infrastructure"
+    assert "without a checkpointer" in one.failure.cause
+
+
+class Proxy:
+    """An object such as the request of Flask, which refuses to be looked at outside of a request."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError(f"no request for {name}")
+
+
+REQUEST = Proxy()
+
+
+def test_a_proxy_in_the_code_of_a_graph_is_left_alone() -> None:
+    """The search for questions calls no code of the user."""
+
+    def greet(_: Any) -> dict[str, Any]:
+        return {"messages": [AIMessage("Welcome." if type(REQUEST) is Proxy else "Who?")]}
+
+    assert recorded(asking_graph(greet), "hello").trace.invocations[0].reply == "Welcome."
+
+
+def test_a_graph_that_never_asks_keeps_its_state_without_a_checkpointer() -> None:
+    """The whole state goes from message to message, also if its messages have no reducer."""
+    seen = []
+
+    def look(state: Any) -> dict[str, Any]:
+        seen.append(len(state["messages"]))
+        return {"messages": [*state["messages"], AIMessage("Welcome.")]}
+
+    class Plain(TypedDict):
+        messages: list[AnyMessage]
+
+    recorded(StateGraph(Plain).add_node("look", look).add_edge(START, "look").compile(), "hello", "again")
+    assert seen == [1, 3]
 
 
 def test_questions_at_once_are_one_reply() -> None:

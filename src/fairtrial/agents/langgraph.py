@@ -16,13 +16,14 @@ from fairtrial.agents.graphs.graph_fields import (
     TEXT,
     find_input,
     find_reply,
+    is_function,
     last_changed,
     list_variables,
 )
 from fairtrial.agents.graphs.graph_functions import INTERRUPT, is_workflow, workflow_input, workflow_states
 from fairtrial.agents.graphs.graph_runs import GraphWatch, callback_handler
 from fairtrial.agents.graphs.graph_steps import GraphSteps
-from fairtrial.agents.graphs.graph_stops import Stop, find_stop, with_checkpointer
+from fairtrial.agents.graphs.graph_stops import Stop, find_stop, open_calls, with_checkpointer
 from fairtrial.agents.graphs.tool_nodes import has_tools, route_graph, tools_of_graphs
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, Opening
 from fairtrial.agents.plain import as_text, plain
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
 EXTRA = "agents-langgraph"
 _NO_TOOLS = "the graph has no ToolNode, and other nodes call tools themselves"
+_NO_CHECKPOINTER = (
+    "the graph has asked with interrupt(), and cannot take the answer without a checkpointer; compile it with "
+    "checkpointer=InMemorySaver()"
+)
 
 
 def _ensure_compiled(thing: Any) -> Any:
@@ -211,12 +216,15 @@ class LangGraphSession(FrameworkSession):
         self._earlier_messages = len(self._state.get("messages", ()))
         if self._interrupted:
             refuse_parts(parts)
+            if not self._checkpointer:
+                raise UsageError(_NO_CHECKPOINTER, code="unusable-agent")
             return import_extra("langgraph.types", EXTRA).Command(resume=dict.fromkeys(self._interrupts, message))
         human = import_extra("langchain_core.messages", EXTRA).HumanMessage(
             langchain_content(message, parts), id=str(uuid.uuid4())
         )
         if is_workflow(self._runnable) and workflow_input(self._runnable) == "text":
             refuse_parts(parts, "a workflow that takes a text")
+        self._refuse_open_calls()
         self._steps.begin_turn()
         is_first, self._user_message_id = not self._user_message_id, human.id
         if self._field:
@@ -232,6 +240,16 @@ class LangGraphSession(FrameworkSession):
         if self._checkpointer and not is_first:
             return {"messages": [human]}
         return {**state, "messages": [*state.get("messages", ()), human]}
+
+    def _refuse_open_calls(self) -> None:
+        """Raise UnfitCaseError if a model alone would get a message after a call without a result.
+
+        Providers refuse that. A graph, or a function, may answer the call itself.
+        """
+        is_chain = not hasattr(self._runnable, "stream_channels") and not is_function(self._runnable)
+        if is_chain and self._field in ("", MESSAGES) and (calls := open_calls(self._state.get("messages", ()))):
+            names = ", ".join(repr(call.name) for call in calls)
+            raise UnfitCaseError(f"the model has called {names} and waits for results, but nothing runs its tools")
 
     def _fill(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Return the fields of a message. Raises UnfitCaseError if the prompt of a chain has others."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fairtrial.agents.graphs.graph_functions import read_kind
+from fairtrial.agents.graphs.graph_functions import read_keys, read_kind
 from fairtrial.agents.plain import as_text
 from fairtrial.errors import UsageError, nearest
-from fairtrial.system.importing import import_extra
 
 TEXT, MESSAGE, MESSAGES = "(text)", "(message)", "(messages)"
 """The fields of a chain that takes the text itself, the latest message, or the list of all messages."""
@@ -105,7 +104,10 @@ def _fields_of_chain(chain: Any, asked: str) -> dict[str, bool] | None:
         takes = _read_type(chain)
     except Exception:  # noqa: BLE001  (types are code of users)
         return None
-    kind, properties = read_kind(takes), _read_properties(chain)
+    kind = read_kind(takes)
+    if kind in ("any", "state") and any(_STATE in read_keys(function) for function in _list_functions(chain)):
+        return {_STATE: False}
+    properties = _read_properties(chain)
     if list(properties) == ["root"] and kind != "state":  # every branch of a parallel step gets the text
         return {TEXT: True}
     if properties and list(properties) != ["root"] and kind != "message":
@@ -125,7 +127,8 @@ def _read_open_input(chain: Any, kind: str | None, takes: Any, asked: str) -> di
         return {asked: True}
     if kind is None:
         return _refuse(f"it takes {takes!r}")
-    return _read_function(function) if inspect.isroutine(function) else None
+    is_known = not inspect.isroutine(function) or (kind == "state" and not read_keys(function))
+    return None if is_known else _read_function(function)
 
 
 def _read_properties(chain: Any) -> dict[str, Any]:
@@ -140,6 +143,24 @@ def _function(chain: Any) -> Any:
     return getattr(chain, "func", None) or getattr(chain, "afunc", None)
 
 
+def is_function(chain: Any) -> bool:
+    """Whether a runnable is a function of the user."""
+    return _function(chain) is not None
+
+
+def _list_functions(chain: Any) -> Iterator[Any]:
+    """Yield the functions inside a chain that get its input, for example those of a parallel step."""
+    function = _function(chain)
+    if inspect.isroutine(function):
+        yield function
+    branches = [runnable for pair in getattr(chain, "branches", ()) for runnable in pair]
+    steps = getattr(chain, "steps__", {})  # those of a parallel step
+    inner = (_first_step(chain), getattr(chain, "mapper", None), *branches, *steps.values())
+    for own in inner:
+        if own is not None:
+            yield from _list_functions(own)
+
+
 def _read_type(chain: Any) -> Any:
     """Return the type of the input of a chain. LangChain leaves the annotation of a function unread."""
     if not isinstance(chain.InputType, str):
@@ -150,8 +171,7 @@ def _read_type(chain: Any) -> Any:
 
 def _read_function(function: Any) -> dict[str, bool]:
     """Return the input of a function without a telling annotation, by the keys that it reads or by its parameter."""
-    utilities = import_extra("langchain_core.runnables.utils", "agents-langgraph")
-    if keys := utilities.get_function_first_arg_dict_keys(function):
+    if keys := read_keys(function):
         return dict.fromkeys(keys, True)
     name = next(iter(inspect.signature(function).parameters), "")
     if "messages" in name or "history" in name:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import types
 import typing
@@ -73,6 +74,33 @@ def read_kind(annotation: Any) -> Input | Literal["any"] | None:
     kinds = {_kind(part) for part in _alternatives(annotation)}
     known: tuple[Input | Literal["any"], ...] = ("any", "messages", "state", "message", "text")
     return next((kind for kind in known if kind in kinds), None)
+
+
+def read_keys(function: Any) -> Sequence[str]:
+    """Return the keys that the code of a function reads from its first parameter, with `x[KEY]` or `x.get(KEY)`.
+
+    A function that is not written in Python has none.
+    """
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    name = next(iter(inspect.signature(function).parameters), "") if code is not None else ""
+    return list(dict.fromkeys(_keys_in(code, name))) if name else ()
+
+
+def _keys_in(code: types.CodeType, name: str) -> Iterator[str]:
+    steps = list(dis.get_instructions(code))
+    for first, second, third in zip(steps, steps[1:], steps[2:], strict=False):
+        is_variable = "LOAD_FAST" in first.opname or first.opname == "LOAD_DEREF"
+        # An instruction of Python 3.13 loads two variables. The second one is on top.
+        loaded = first.argval[-1] if isinstance(first.argval, tuple) else first.argval
+        if not is_variable or loaded != name:
+            continue
+        is_subscript = third.opname == "BINARY_SUBSCR" or (third.opname == "BINARY_OP" and third.argrepr == "[]")
+        key = second if is_subscript else third if second.argval == "get" else None
+        if key is not None and key.opname == "LOAD_CONST" and isinstance(key.argval, str):
+            yield key.argval
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType) and name in inner.co_freevars:
+            yield from _keys_in(inner, name)
 
 
 def _parameter(workflow: Any) -> tuple[str, Any]:

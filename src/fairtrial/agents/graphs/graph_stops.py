@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fairtrial.agents.graphs.graph_code import may_interrupt
 from fairtrial.agents.plain import plain
 from fairtrial.records.trace import Approval, ToolCall
 from fairtrial.system.importing import import_extra
@@ -31,9 +32,11 @@ def with_checkpointer(graph: Any) -> Any:
     """Return a graph that can go on after a stop.
 
     A server such as LangGraph Platform brings the checkpointer itself, so that a graph may come without it. Then the
-    copy has a checkpointer in memory.
+    copy has a checkpointer in memory, if the graph has a breakpoint, a middleware or code that asks the user.
     """
-    if getattr(graph, "checkpointer", None) is not None or not (_has_breakpoints(graph) or _has_middleware(graph)):
+    if getattr(graph, "checkpointer", None) is not None or not hasattr(graph, "stream_channels"):
+        return graph
+    if not (_has_breakpoints(graph) or _has_middleware(graph) or may_interrupt(graph)):
         return graph
     saver = import_extra("langgraph.checkpoint.memory", EXTRA).InMemorySaver()
     return graph.copy({"checkpointer": saver})
@@ -43,7 +46,7 @@ async def find_stop(graph: Any, config: dict[str, Any], interrupts: Sequence[Any
     """Return the stop of a graph that waits for decisions, or None if it has ended or asks another question."""
     requests = [(interrupt.id, request) for interrupt in interrupts for request in requests_in(interrupt.value)]
     if requests:
-        return MiddlewareStop(requests, _open_calls(messages))
+        return MiddlewareStop(requests, open_calls(messages))
     if interrupts or not _has_breakpoints(graph) or not getattr(graph, "checkpointer", None):
         return None
     nodes = tuple((await graph.aget_state(config)).next)
@@ -70,7 +73,7 @@ def requests_in(value: Any) -> list[dict[str, Any]]:
     return list(requests) if isinstance(requests, list) else []
 
 
-def _open_calls(messages: list[Any]) -> list[ToolCall]:
+def open_calls(messages: Sequence[Any]) -> list[ToolCall]:
     """Return the calls of the latest message of a model that have no result."""
     answered = {message.tool_call_id for message in messages if message.type == "tool"}
     latest = next((message for message in reversed(messages) if message.type == "ai"), None)
@@ -136,11 +139,11 @@ class _Breakpoint:
     @property
     def calls(self) -> Sequence[ToolCall]:
         """The calls that the next node will run. If there are none, the node itself stands for a call."""
-        return _open_calls(self.messages) or [ToolCall(name, {}, f"node-{name}") for name in self.nodes]
+        return open_calls(self.messages) or [ToolCall(name, {}, f"node-{name}") for name in self.nodes]
 
     async def resume(self, graph: Any, config: dict[str, Any], decisions: Sequence[Approval]) -> Any:
         """Change the state of the graph by the decisions. If any call is rejected, the node does not run."""
-        calls = _open_calls(self.messages)
+        calls = open_calls(self.messages)
         rejection = next((decision for decision in decisions if decision.decision == "reject"), None)
         if rejection is not None:
             text = rejection.reason or "The call was rejected."
