@@ -25,7 +25,8 @@ def may_interrupt(graph: Any) -> bool:
     Code that is reached in another way is not found, for example through an entry of a registry.
     """
     asks = import_extra("langgraph.types", "agents-langgraph").interrupt
-    waiting, seen = [graph], {}
+    waiting: list[Any] = [graph]
+    seen: dict[int, Any] = {}
     while waiting and len(seen) < _MOST_PARTS:
         part = waiting.pop()
         if part is asks:

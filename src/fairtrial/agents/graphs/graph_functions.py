@@ -86,7 +86,7 @@ def read_keys(function: Any) -> Sequence[str]:
     return list(dict.fromkeys(_keys_in(code, name))) if name else ()
 
 
-def _keys_in(code: types.CodeType, name: str) -> Iterator[str]:
+def _keys_in(code: Any, name: str) -> Iterator[str]:
     steps = list(dis.get_instructions(code))
     for first, second, third in zip(steps, steps[1:], steps[2:], strict=False):
         is_variable = "LOAD_FAST" in first.opname or first.opname == "LOAD_DEREF"
