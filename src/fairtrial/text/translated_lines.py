@@ -163,9 +163,8 @@ def _match(template: _Template, text: str) -> Sequence[str] | None:
     if end <= begin or not text.endswith(middle[-1]):
         return None
     values.append(text[begin:end])
-    fits = all(
-        _FITS[name].fullmatch(value) for name, value in zip(template.places, values, strict=True) if name in _FITS
-    )
+    pairs = zip(template.places, values, strict=True)
+    fits = all(value[-1] != ":" and (name not in _FITS or _FITS[name].fullmatch(value)) for name, value in pairs)
     return values if fits else None
 
 

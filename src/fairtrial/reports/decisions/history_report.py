@@ -37,7 +37,18 @@ def history_rows(history: RunHistory) -> Rows:
         del columns["models"]
     optional = {name: cells for name, cells in columns.items() if any(cells)}
     rows = Rows(
-        ("run", "commit", name_measure(history.measure), INTERVAL, "cases", "compared", "time", "cost", *optional, "step")
+        (
+            "run",
+            "commit",
+            name_measure(history.measure),
+            INTERVAL,
+            "cases",
+            "compared",
+            "time",
+            "cost",
+            *optional,
+            "step",
+        )
     )
     for place, row in enumerate(history.rows):
         ends = Estimate(row.value.value, row.value.low, row.value.high)
