@@ -11,6 +11,9 @@ from rich.console import Console
 
 from commands import fairtrial
 from fairtrial import Criterion
+from fairtrial.records.run_comparison import IntervalEstimate
+from fairtrial.records.run_history import WatchedMeasure, WatchedTraffic
+from fairtrial.reports.decisions.watch_report import watch_report
 from fairtrial.reports.rows import Name, Rows
 from fairtrial.reports.translated import translate
 from fairtrial.store import DEFAULT_URL
@@ -63,3 +66,29 @@ def test_a_case_and_a_criterion_keep_their_names(ids: tuple[str, str], command: 
     wanted = WORDS if command != "compare" else ("summary",)
     missing = [word for word in wanted if not any(line.lstrip(" ✓✗!~…").startswith(f"{word} ") for line in lines)]
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("language", "word"), [("ko", "케이스"), ("ja", "ケース"), ("zh-TW", "案例"), ("zh-CN", "用例")]
+)
+def test_the_measure_of_all_cases_has_its_word(ids: tuple[str, str], language: str, word: str) -> None:
+    """It is no name of a user: a row of `compare`, and a title of `history`."""
+    rows = fairtrial("compare", *ids, "--lang", language).out.splitlines()
+    assert any(line.lstrip().startswith(f"{word} ") for line in rows)
+    assert not any(line.lstrip().startswith("cases ") for line in rows)
+    lines = fairtrial("history", "--lang", language).out.splitlines()
+    title = next(line for line in lines if word in line)
+    assert "cases" not in title.split()
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("state", ["unknown", "steady", "drifted"])
+def test_the_state_of_a_judge_has_its_word(language: str, state: str) -> None:
+    """Beside a criterion that has the same name, which stays."""
+    measures = (WatchedMeasure(state, "steady", 3, IntervalEstimate(None), judge=state),)
+    traffic = WatchedTraffic({"agent": "shop"}, 200, 1_000.0, 2, measures)
+    with speaking(language):
+        rows = next(own for own in translate(watch_report(traffic)).renderables if isinstance(own, Rows))
+    ((cells, _),) = rows.rows
+    assert cells[0] == state
+    assert cells[-1] not in ("", state)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from fairtrial.text.languages import LANGUAGES, speaking
@@ -71,6 +73,41 @@ def test_foreign_texts_stay(language: str, text: str) -> None:
 def test_english_stays_english() -> None:
     """The language of most terminals costs nothing."""
     assert say_sentence("every case passed") == "every case passed"
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Try 'fairtrial run --help' for help.", "'fairtrial run --help'"),
+        ("run 7 has no labels; `fairtrial label 7` asks for them", "`fairtrial label 7`"),
+        ("`fairtrial failures 7 --mode 1` lists the attempts of a mode", "`fairtrial failures 7 --mode 1`"),
+        ("in.json: /criteria/x: is not a criterion; `fairtrial criteria` lists them", "/criteria/x"),
+        ("… and 7 more warnings; `fairtrial check` lists them all", "`fairtrial check`"),
+        ("1 case is edited (case 3), so the runs are about other cases", "(case 3)"),
+        ("No such option '--jsn'. (Did you mean one of: '--json', '--junit'?)", "'--json', '--junit'"),
+        ("in.jsonl: is a file that this command reads; choose another file, or --in-place", "--in-place"),
+        ("--columns: must be conversation=COLUMN, or messages=COLUMN,id=COLUMN", "conversation=COLUMN"),
+        ("expected the reply to equal 'A 18', got 'A 17'; they differ from character 4 on", "'A 17'"),
+        ("expected the reply to fit the schema, got a misfit at /items/1: 7 is too long", "/items/1"),
+    ],
+)
+def test_commands_and_names_in_quotes_leave_the_sentence_whole(language: str, text: str, kept: str) -> None:
+    """A command has several words, and none of them is a word of the sentence around it."""
+    with speaking(language):
+        own = say_sentence(text)
+    assert kept in own
+    assert own != text
+    assert not re.search(r"\b(for help|asks for|lists|warnings|is edited|is not|choose|must be|differ|misfit)\b", own)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_place_before_a_colon_is_no_name(language: str) -> None:
+    """The colon belongs to the place of the error, and stands once."""
+    with speaking(language):
+        own = say_sentence("in.json: /criteria/x: is not a criterion")
+    assert own.startswith("in.json: /criteria/x: ")
+    assert "::" not in own
 
 
 @pytest.mark.parametrize("language", OTHERS)

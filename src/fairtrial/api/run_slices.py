@@ -10,7 +10,7 @@ from fairtrial.analysis.clustered_summary import estimate_cases
 from fairtrial.analysis.measured_run import CASES, Measure
 from fairtrial.api.case_groups import groups_by_position
 from fairtrial.reports.numbers import interval, number, rate
-from fairtrial.reports.rows import INTERVAL, Name, Rows
+from fairtrial.reports.rows import INTERVAL, Name, Rows, name_measure
 from fairtrial.text.display import DASH
 
 if TYPE_CHECKING:
@@ -54,6 +54,6 @@ def print_slices(console: Console, run: Run, by: str) -> None:
         is_rate = part.measure.is_rate
         value = rate(part.estimate.value) if is_rate else number(part.estimate.value)
         ends = interval(part.estimate, percent=is_rate) or DASH
-        rows.add(part.value, Name(part.measure.name), f"{part.cases:,}", value, ends)
+        rows.add(part.value, name_measure(part.measure.name), f"{part.cases:,}", value, ends)
     console.print(rows)
     console.print("Differences between these rows are no proof: `fairtrial compare --by` tests them.", style="dim")

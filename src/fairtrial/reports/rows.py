@@ -14,6 +14,8 @@ from rich.text import Text
 from fairtrial.text.display import DASH, visible_line
 from fairtrial.text.languages import say
 
+CASES = "cases"
+"""The measure that is no criterion: whether cases pass."""
 INTERVAL = "95 % interval"
 _NAME_WIDTH = 24
 """The fewest cells of a column of names. Longer names are broken into lines, so that numbers need not be."""
@@ -23,6 +25,11 @@ class Name(str):
     """A name or a text of a user in a table. It stays as it is in each language, also if it is a word of the tables."""
 
     __slots__ = ()
+
+
+def name_measure(measure: str) -> str:
+    """Return the name of a measure as a cell: `cases` in the language of the terminal, and a criterion as it is."""
+    return Name(say(measure) if measure == CASES else visible_line(measure))
 
 
 @dataclass

@@ -170,7 +170,10 @@ def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableTyp
         invalid, attempts = f"{sum(summary.invalid.values()):,}", say_count(total, "attempt")
         notice = say("{n} of {attempts} invalid: {sides}", n=invalid, attempts=attempts, sides=sides)
         lines.append(
-            Text(say("{text}; `{command}` lists them", text=notice, command=show) if show else notice, "yellow")
+            Text(
+                say("{notice_text}; `{command}` lists them", notice_text=notice, command=show) if show else notice,
+                "yellow",
+            )
         )
     methods = _methods(summary.criteria)
     tail = f"{say_count(total, 'attempt')}{seconds}: {counts or say('none')}"

@@ -5,7 +5,8 @@ stays as it is, because it is a name or a value. A place whose name ends in `_te
 places `n` and `m` hold numbers, and `path`, `tool`, `low` and `high` hold no space.
 
 A sentence is translated as a whole or not at all: if a place would hold English words that nothing translates, the
-template does not fit. Only the places of `_FOREIGN`, and a place behind a colon, may hold the words of somebody else.
+template does not fit. Only the places of `_FOREIGN`, a place behind a colon and a place in quotes may hold the words of
+somebody else.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ _FOREIGN = frozenset(
 """Places that hold the words of users, agents and other programs, which stay as they are."""
 _PHRASES = ("type_text", "other_text")
 """Places that hold words of this package and nothing else."""
+_QUOTES = ("'", '"', "`")
 _QUOTED = LazyPattern(r"`[^`]*`|'[^']*'|\"[^\"]*\"")
 _JOINING = LazyPattern(
     r"(?<![\w.@/-])(?:(?:an?|the|of|or|and|to|with|is|are|no|not|that|which|it|its|by|for|than)(?=[ ,;:]|$)"
@@ -47,6 +49,7 @@ _PLAIN = LazyPattern(r"(?<![\w.@/-])[a-z]{2,} \S")
 """A plain word before another one."""
 _THREE = LazyPattern(r"(?<![\w.@/-])(?:[a-z]{2,} ){2}[a-z]{2,}")
 """Three plain words. The name of a case or of a criterion may have two."""
+_NAMES = ("name", "names")
 _ADVICE = ("; did you mean ", "; for example ")
 _FEWEST, _ENOUGH = 2, 8
 """The letters that a template has beside its places: if it begins with a word or with a certain place, and if not."""
@@ -78,6 +81,9 @@ def _line(language: str, line: str) -> str:
     begin = indent.end() if indent else 0
     if len(line) > _LONGEST or begin == len(line):
         return line
+    spaces = len(line) - len(line.lstrip())
+    if line.startswith("…", spaces) and (whole := _translate(language, line[spaces:], _DEEPEST)) is not None:
+        return line[:spaces] + whole
     return line[:begin] + (_translate(language, line[begin:], _DEEPEST) or line[begin:])
 
 
@@ -121,8 +127,11 @@ def _join(language: str, head: str, joint: str, tail: str, depth: int) -> str | 
 def _fill(language: str, template: _Template, values: Sequence[str], depth: int) -> str | None:
     """Return the translation of a template with its values, or None if a value is a phrase that nothing translates."""
     own = {}
-    for before, place, value in zip(template.literals, template.places, values, strict=False):
-        is_phrase = place in _PHRASES or (place not in _FOREIGN and _is_prose(value, place))
+    literals = template.literals
+    for before, after, place, value in zip(literals, literals[1:], template.places, values, strict=False):
+        is_quoted = before[-1:] in _QUOTES and after[:1] == before[-1:]
+        is_free = is_quoted or place in _FOREIGN
+        is_phrase = place in _PHRASES or (not is_free and _is_prose(value, place))
         text = _translate(language, value, depth - 1) if is_phrase or place.endswith("_text") else None
         if text is None and is_phrase and not before.endswith(": "):
             return None
@@ -131,9 +140,9 @@ def _fill(language: str, template: _Template, values: Sequence[str], depth: int)
 
 
 def _is_prose(text: str, place: str = "") -> bool:
-    """Return whether a text has an English phrase outside of quotes. A place `name` may hold a name of two words."""
+    """Return whether a text has an English phrase outside of quotes. A place of `_NAMES` may hold names of two words."""
     bare = _QUOTED.sub("''", text)
-    words = _THREE if place == "name" else _PLAIN
+    words = _THREE if place in _NAMES else _PLAIN
     return _JOINING.search(bare) is not None or words.search(bare) is not None
 
 
@@ -154,9 +163,8 @@ def _match(template: _Template, text: str) -> Sequence[str] | None:
     if end <= begin or not text.endswith(middle[-1]):
         return None
     values.append(text[begin:end])
-    fits = all(
-        _FITS[name].fullmatch(value) for name, value in zip(template.places, values, strict=True) if name in _FITS
-    )
+    pairs = zip(template.places, values, strict=True)
+    fits = all(value[-1] != ":" and (name not in _FITS or _FITS[name].fullmatch(value)) for name, value in pairs)
     return values if fits else None
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import digits_of_change, format_estimate, interval, number, rate, with_unit
-from fairtrial.reports.rows import INTERVAL, Name, Rows
+from fairtrial.reports.rows import INTERVAL, Name, Rows, name_measure
 from fairtrial.reports.small_tables import TableNumber, table_sentence
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import DASH, count, visible_line
@@ -74,7 +74,7 @@ def _rows(comparison: Comparison) -> Rows:
     rows = Rows(("", "base", "candidate", "change", INTERVAL, "p", "better", "worse", "equal", "verdict"))
     for row in informative(comparison):
         rows.add(
-            row.measure,
+            name_measure(row.measure),
             *_change_cells(row, comparison),
             *(f"{cases:,}" if cases else DASH for cases in (row.better, row.worse, row.equal)),
             verdict_text(row, comparison.margin),
@@ -242,7 +242,7 @@ def _slices(comparison: Comparison) -> Iterator[RenderableType]:
         for row in part.rows:
             rows.add(
                 part.value,
-                Name(row.measure),
+                name_measure(row.measure),
                 str(row.cases),
                 *_change_cells(row, comparison),
                 verdict_text(row, comparison.margin),

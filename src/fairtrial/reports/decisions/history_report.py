@@ -11,7 +11,7 @@ from rich.text import Text
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import points
 from fairtrial.reports.numbers import dollars, interval, number, rate
-from fairtrial.reports.rows import INTERVAL, Name, Rows
+from fairtrial.reports.rows import INTERVAL, Name, Rows, name_measure
 from fairtrial.reports.small_tables import TableNumber, describe_table, write_paragraph
 from fairtrial.text.display import DASH, count, shorten, shorten_commit, visible_line
 
@@ -37,7 +37,18 @@ def history_rows(history: RunHistory) -> Rows:
         del columns["models"]
     optional = {name: cells for name, cells in columns.items() if any(cells)}
     rows = Rows(
-        ("run", "commit", Name(history.measure), INTERVAL, "cases", "compared", "time", "cost", *optional, "step")
+        (
+            "run",
+            "commit",
+            name_measure(history.measure),
+            INTERVAL,
+            "cases",
+            "compared",
+            "time",
+            "cost",
+            *optional,
+            "step",
+        )
     )
     for place, row in enumerate(history.rows):
         ends = Estimate(row.value.value, row.value.low, row.value.high)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import interval, number
-from fairtrial.reports.rows import INTERVAL, Name, Rows
+from fairtrial.reports.rows import INTERVAL, Rows, name_measure
 from fairtrial.text.display import DASH, count, visible_line
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ def watch_report(traffic: WatchedTraffic) -> RenderableType:
         reference = measure.reference
         ends = Estimate(reference.value, reference.low, reference.high)
         rows.add(
-            visible_line(measure.measure),
+            name_measure(measure.measure),
             measure.state,
             f"{measure.count:,}",
             DASH if reference.value is None else number(reference.value),
             interval(ends) or DASH,
             DASH if measure.recent is None else number(measure.recent),
             f"{measure.evidence:,.0f}",
-            Name(measure.judge),
+            measure.judge,
             style="yellow" if measure.state in ("higher", "lower") else "",
         )
     lines: list[RenderableType] = [
