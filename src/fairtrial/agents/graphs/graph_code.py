@@ -25,13 +25,14 @@ def may_interrupt(graph: Any) -> bool:
     Code that is reached in another way is not found, for example through an entry of a registry.
     """
     asks = import_extra("langgraph.types", "agents-langgraph").interrupt
-    waiting, seen = [graph], {}
-    while waiting and len(seen) < _MOST_PARTS:
+    waiting: list[Any] = [graph]
+    by_id: dict[int, Any] = {}  # an object that is held keeps its id
+    while waiting and len(by_id) < _MOST_PARTS:
         part = waiting.pop()
         if part is asks:
             return True
-        if id(part) not in seen:
-            seen[id(part)] = part  # an object that is held keeps its id
+        if id(part) not in by_id:
+            by_id[id(part)] = part
             waiting += _parts(part)
     return False
 
