@@ -26,13 +26,13 @@ def may_interrupt(graph: Any) -> bool:
     """
     asks = import_extra("langgraph.types", "agents-langgraph").interrupt
     waiting: list[Any] = [graph]
-    seen: dict[int, Any] = {}
-    while waiting and len(seen) < _MOST_PARTS:
+    by_id: dict[int, Any] = {}  # an object that is held keeps its id
+    while waiting and len(by_id) < _MOST_PARTS:
         part = waiting.pop()
         if part is asks:
             return True
-        if id(part) not in seen:
-            seen[id(part)] = part  # an object that is held keeps its id
+        if id(part) not in by_id:
+            by_id[id(part)] = part
             waiting += _parts(part)
     return False
 

@@ -82,8 +82,10 @@ def read_keys(function: Any) -> Sequence[str]:
     A function that is not written in Python has none.
     """
     code = getattr(inspect.unwrap(function), "__code__", None)
-    name = next(iter(inspect.signature(function).parameters), "") if code is not None else ""
-    return list(dict.fromkeys(_keys_in(code, name))) if name else ()
+    if code is None:
+        return ()
+    name = next(iter(inspect.signature(function).parameters), "")
+    return list(dict.fromkeys(_keys_in(code, name)))
 
 
 def _keys_in(code: Any, name: str) -> Iterator[str]:
