@@ -85,7 +85,7 @@ def test_english_stays_english() -> None:
         ("in.json: /criteria/x: is not a criterion; `fairtrial criteria` lists them", "/criteria/x"),
         ("… and 7 more warnings; `fairtrial check` lists them all", "`fairtrial check`"),
         (
-            "mode 1 and 'calls get order': 50 % of its cases, 20 % of the cases that passed; difference 1 % … 2 %, q 0.1",
+            "mode 1 and 'calls get order': 50 % of its cases, 20 % of the cases that passed; difference 1 % … 2, q 0.1",
             "'calls get order'",
         ),
         (
