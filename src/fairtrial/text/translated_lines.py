@@ -140,7 +140,7 @@ def _fill(language: str, template: _Template, values: Sequence[str], depth: int)
 
 
 def _is_prose(text: str, place: str = "") -> bool:
-    """Whether a text has an English phrase outside of quotes. A place of `_NAMES` may hold names of two words."""
+    """Return whether a text has an English phrase outside of quotes. A place of `_NAMES` may hold two words."""
     bare = _QUOTED.sub("''", text)
     words = _THREE if place in _NAMES else _PLAIN
     return _JOINING.search(bare) is not None or words.search(bare) is not None
