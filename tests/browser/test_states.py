@@ -99,6 +99,7 @@ ELSEWHERE = {
     "facts": "test_fact_marks",
     "changed-file": "test_state_delta",
     "confusion": "test_labelling",
+    "inner-steps": "test_inner_steps",
     "tried": "test_threshold",
 }
 """Classes of pages whose runs are made by other modules, which read them with axe."""
