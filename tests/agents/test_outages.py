@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import socket
 import urllib.error
 import urllib.request
 from http import HTTPStatus
@@ -141,6 +142,15 @@ def _caused(error: Exception, cause: BaseException) -> Exception:
     return error
 
 
+def _reads_from(address: tuple[str, int]) -> None:
+    with socket.create_connection(address, timeout=0.05) as connection:
+        connection.recv(1)
+
+
+def _gives_up() -> None:
+    raise TimeoutError("timed out")
+
+
 async def _own_limit() -> None:
     async with asyncio.timeout(0):
         await asyncio.Event().wait()
@@ -216,6 +226,20 @@ def test_a_response_that_does_not_come_in_time_is_an_outage() -> None:
         with pytest.raises(TimeoutError) as caught:
             urllib.request.urlopen(request, timeout=0.05)  # noqa: S310
     assert find_outage(caught.value) is not None
+
+
+def test_a_timeout_of_a_socket_in_a_thread_of_an_event_loop_is_an_outage() -> None:
+    """Frameworks run functions that block in threads. Python 3.11 hands on a copy without the traceback."""
+    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(TimeoutError) as caught:
+        asyncio.run(asyncio.to_thread(_reads_from, server.getsockname()[:2]))
+    assert find_outage(caught.value) is not None
+
+
+def test_a_timeout_that_the_agent_raises_in_the_words_of_a_socket_is_no_outage() -> None:
+    """A statement of the agent raises it."""
+    with pytest.raises(TimeoutError) as caught:
+        _gives_up()
+    assert find_outage(caught.value) is None
 
 
 @pytest.mark.agents

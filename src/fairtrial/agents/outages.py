@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dis
 import os
 import socket
 import traceback
@@ -109,6 +110,10 @@ _NAMED: dict[str, int | None] = {
     **dict.fromkeys(("ConnectionError", "ConnectionRefusedError", "ConnectionResetError", "gaierror")),
 }
 """Exceptions of clients by their class, with the status of the response, or None if no response came."""
+_SOCKET_TIMEOUT = LazyPattern(r"timed out|(?:_ssl\.c:\d+: )?The \w+ operation timed out")
+"""The texts of the timeout of a socket, plain or of SSL."""
+_RAISE = dis.opmap["RAISE_VARARGS"]
+"""The instruction of a statement `raise`."""
 _MCP_STDIO = "/mcp/client/stdio.py"
 """The file that starts a server of MCP as a process."""
 _MCP_CLOSED = -32000
@@ -221,7 +226,7 @@ def _grpc_name(code: Any) -> str:
 def _is_transport_error(error: BaseException) -> bool:
     if isinstance(error, TimeoutError):
         # Anybody can raise it, for example `asyncio.timeout` if the agent sets a limit of its own.
-        return error.errno is not None or _raising_file(error) in ("socket.py", "ssl.py")
+        return error.errno is not None or _is_of_socket(error)
     if isinstance(error, ConnectionError | socket.gaierror):
         return True
     return any(_package_and_class(base) in _TRANSPORT_ERRORS for base in type(error).__mro__)
@@ -252,10 +257,18 @@ def _is_lost_server(error: BaseException) -> bool:
     return is_of_mcp and _attribute(_attribute(error, "error"), "code") == _MCP_CLOSED
 
 
-def _raising_file(error: BaseException) -> str:
-    """Return the name of the file whose code raised an exception."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return Path(frames[-1].filename).name if frames else ""
+def _is_of_socket(error: TimeoutError) -> bool:
+    """Whether a socket raised an exception.
+
+    A socket raises it in C, below `socket.py`, `ssl.py` or its caller. If a thread runs the caller for an event loop,
+    Python 3.11 passes on a copy that has the text, and not the place.
+    """
+    if not _SOCKET_TIMEOUT.fullmatch(str(error)):
+        return False
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place is None or place.tb_frame.f_code.co_code[place.tb_lasti] != _RAISE
 
 
 def _retry_after(error: BaseException) -> float | None:
