@@ -1,7 +1,9 @@
 """How often the steps of `fairtrial history` are false, and how soon a true step is seen.
 
-    python benchmarks/history.py            # 500 seeds for each world, about 20 minutes on one core
+    python benchmarks/history.py            # 500 seeds for each world, about an hour on one core
     python benchmarks/history.py --seeds 20
+    python benchmarks/history.py --results false_steps.jsonl   # go on where the last call ended
+    python benchmarks/history.py --results false_steps.jsonl --first 250   # seeds from 250 on
     python benchmarks/history.py --page     # the time of the page for a store of 1,000 runs of 200 cases
 
 Each world is a series of runs over the same cases. Most cases pass nearly always; in the world `flaky`, the pass rates
@@ -13,6 +15,7 @@ standard deviation, which the first 20 runs give).
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import random
 import sqlite3
@@ -22,6 +25,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from importlib.util import find_spec
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -38,6 +42,25 @@ RUNS = 200
 BEFORE, AFTER = 20, 6
 Alarm = Callable[[dict[int, CaseValue]], int]
 """Takes the values of the next run, and returns the number of steps that it shows."""
+World = tuple[int, str, int, bool]
+"""Cases, how their pass rates are spread, attempts at each case, and whether these depend on each other."""
+WORLDS: dict[str, World] = {
+    f"{cases} {kind} cases, {attempts} {'dependent ' if is_dependent else ''}attempts": (
+        cases,
+        kind,
+        attempts,
+        is_dependent,
+    )
+    for cases, kind, attempts, is_dependent in (
+        (50, "flaky", 3, True),
+        (50, "stable", 3, True),
+        (100, "stable", 1, False),
+        (100, "flaky", 1, False),
+        (20, "flaky", 1, False),
+        (200, "stable", 1, False),
+        (50, "flaky", 3, False),
+    )
+}
 NAMES = ("e-detector", "last run", "CUSUM", *(("asv",) if find_spec("asv") else ()))
 
 
@@ -118,18 +141,42 @@ def make_methods(looks: Collection[int]) -> dict[str, Alarm]:
     return {**methods, "asv": asv(looks)} if "asv" in NAMES else methods
 
 
-def count_false(seeds: int, cases: int, kind: str, attempts: int, *, is_dependent: bool) -> dict[str, int]:
-    """Return the number of alarms of each method over all runs of all seeds, without a change."""
+def count_false(world: World, seed: int) -> dict[str, int]:
+    """Return the number of alarms of each method over the runs of a series without a change."""
+    cases, kind, attempts, is_dependent = world
     alarms = dict.fromkeys(NAMES, 0)
-    for seed in range(seeds):
-        rng = random.Random(f"{cases} {kind} {attempts} {is_dependent} {seed}")
-        rates = make_rates(rng, cases, kind)
-        methods = make_methods({RUNS})
-        for _ in range(RUNS):
-            values = draw(rng, rates, attempts, is_dependent=is_dependent)
-            for name, add in methods.items():
-                alarms[name] += add(values)
+    rng = random.Random(f"{cases} {kind} {attempts} {is_dependent} {seed}")
+    rates = make_rates(rng, cases, kind)
+    methods = make_methods({RUNS})
+    for _ in range(RUNS):
+        values = draw(rng, rates, attempts, is_dependent=is_dependent)
+        for name, add in methods.items():
+            alarms[name] += add(values)
     return alarms
+
+
+def count_all_false(seeds: range, results: Path | None) -> None:
+    """Print the alarms in each world. A file of results gets a line for each series, and spares those it holds."""
+    known: dict[tuple[str, int], dict[str, int]] = {}
+    if results is not None and results.exists():
+        lines = map(json.loads, results.read_text().splitlines())
+        known = {(line["world"], line["seed"]): line["alarms"] for line in lines}
+    for seed in seeds:
+        for title, world in WORLDS.items():
+            if (title, seed) not in known:
+                known[title, seed] = alarms = count_false(world, seed)
+                if results is not None:
+                    with results.open("a") as file:
+                        file.write(json.dumps({"world": title, "seed": seed, "alarms": alarms}) + "\n")
+    total = len(known) * RUNS
+    print(
+        f"False steps in {len(known)} series of {RUNS} runs; one in 1,000 allows {total / 1000:.0f} in {total:,} runs"
+    )
+    for title in WORLDS:
+        own = [alarms for (world, _), alarms in known.items() if world == title]
+        sums = (f"{name} {sum(alarms.get(name, 0) for alarms in own)}" for name in NAMES)
+        print(f"  {title:45} {len(own)} series:", ", ".join(sums), flush=True)
+    print(f"  e-detector in all: {sum(alarms['e-detector'] for alarms in known.values())}", flush=True)
 
 
 def find_true(seeds: int, cases: int, kind: str, size: float, *, breaks: bool) -> dict[str, tuple[float, float]]:
@@ -237,23 +284,17 @@ def main() -> None:
     """Print both tables, or the time of the page."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=500)
+    parser.add_argument("--first", type=int, default=0, help="the first seed without a change")
+    parser.add_argument("--results", type=Path, help="go on with this file of false steps, and count nothing else")
     parser.add_argument("--page", action="store_true")
     options = parser.parse_args()
     if options.page:
         time_page()
         return
     seeds = options.seeds
-    print(f"False steps in {seeds} series of {RUNS} runs; one in 1,000 allows {seeds * RUNS / 1000:.0f}")
-    worlds = [(100, "stable", 1, False), (100, "flaky", 1, False), (20, "flaky", 1, False), (200, "stable", 1, False)]
-    for cases, kind, attempts, is_dependent in [
-        (50, "flaky", 3, True),
-        (50, "stable", 3, True),
-        *worlds,
-        (50, "flaky", 3, False),
-    ]:
-        alarms = count_false(seeds, cases, kind, attempts, is_dependent=is_dependent)
-        shape = f"{cases} {kind} cases, {attempts} {'dependent ' if is_dependent else ''}attempts"
-        print(f"  {shape:45}", ", ".join(f"{name} {number}" for name, number in alarms.items()), flush=True)
+    count_all_false(range(options.first, seeds), options.results)
+    if options.results is not None:
+        return
     print("True steps seen in the first run, and within six runs")
     for kind in ("stable", "flaky"):
         for breaks in (True, False):
