@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from commands import MATCH, case, eval_set, write
-from fairtrial import Criterion, Trace
+from fairtrial import Criterion, Trace, history
 from fairtrial.errors import UsageError
 from fairtrial.records.case import EvalCase
 from fairtrial.store.bodies import raw_json
@@ -255,6 +255,20 @@ def test_a_restart_goes_on_with_what_waits(tmp_path: Path) -> None:
     assert second.receiver.info.id == first.receiver.info.id
     assert second.results.empty()
     assert [result.case_id for result in second.run.cases] == ["s-1", "s-2"]
+
+
+def test_a_receiver_that_stops_follows_the_series_of_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first look at the history then reads what is kept, as after `run` and `score`."""
+    monkeypatch.setattr("fairtrial.api.execution._WORTH_FOLLOWING", 1)
+    with receiving(tmp_path, None, REPLIES) as running:
+        running.send(otlp(conversation(1, "s-1")))
+        running.end("s-1")
+        running.result()
+    with closing(sqlite3.connect(tmp_path / "store.db")) as store:
+        (kept,) = store.execute("SELECT key, body FROM fairtrial_histories").fetchall()
+    assert [row.id for row in history(store=f"sqlite:///{tmp_path}/store.db").rows] == [running.run.info.id]
+    with closing(sqlite3.connect(tmp_path / "store.db")) as store:
+        assert store.execute("SELECT key, body FROM fairtrial_histories").fetchall() == [kept]
 
 
 def test_other_criteria_start_another_run(tmp_path: Path) -> None:

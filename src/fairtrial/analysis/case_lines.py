@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from fairtrial.analysis.measured_run import CASES, MeasuredRun
 from fairtrial.analysis.run_series import find_state
+from fairtrial.records.keys import CaseKey
 from fairtrial.records.run_history import CaseLine
-
-if TYPE_CHECKING:
-    from fairtrial.records.keys import CaseKey
 
 _RANKS = {"broken": 0, "flaky": 1}
 """The places of states in the order of cases. All others come last."""
+_MOST_LISTS = 32
+"""So many lists of cases are kept at most. Those of traffic change with each run."""
 
 
 class CaseMarks(msgspec.Struct):
@@ -32,15 +31,30 @@ class CaseMarks(msgspec.Struct):
     edited: list[int] = []
 
 
-class CaseLines:
-    """Collects the outcomes of cases, while another reader goes through the runs of a series."""
+class CaseList(msgspec.Struct):
+    """The cases of the runs from a number on, in file order, as far as the next list."""
 
-    def __init__(self, ids: Sequence[str] = (), marks: Iterable[CaseMarks] = ()) -> None:
+    start: int
+    keys: list[CaseKey]
+    names: list[str]
+
+
+class CaseLines:
+    """Collects the outcomes of cases, while another reader goes through the runs of a series.
+
+    `lists` are the cases of the runs, with which the outcomes of each run can be told from the marks. They are None if
+    the cases change often, or if a run has a case twice.
+    """
+
+    def __init__(
+        self, ids: Sequence[str] = (), marks: Iterable[CaseMarks] = (), lists: list[CaseList] | None = None
+    ) -> None:
         """Go on after the runs of these ids, in which the cases have these marks."""
         self._ids = list(ids)
         self._marks = {(case.eval_set, case.case): case for case in marks}
         self._last: tuple[list[CaseKey], list[str]] | None = None
         self._places: list[CaseMarks] = []
+        self.lists = lists if self._ids else []
 
     @property
     def marks(self) -> list[CaseMarks]:
@@ -49,17 +63,30 @@ class CaseLines:
 
     def add(self, run: MeasuredRun) -> None:
         """Add the next run."""
+        means = run.columns[CASES].means()
+        self.add_counts(run.info.id, run.keys, run.names, ((round(mean * size), size) for mean, size in means))
+
+    def add_counts(self, run_id: str, keys: list[CaseKey], names: list[str], counts: Iterable[tuple[int, int]]) -> None:
+        """Add the next run: its cases, how many attempts at each passed, and how many have a verdict."""
         number = len(self._ids)
-        self._ids.append(run.info.id)
-        if self._last != (run.keys, run.names):
-            self._places = [self._mark(number, key, name) for key, name in zip(run.keys, run.names, strict=True)]
+        self._ids.append(run_id)
+        if self._last != (keys, names):
+            self._places = [self._mark(number, key, name) for key, name in zip(keys, names, strict=True)]
             is_unique = len(set(map(id, self._places))) == len(self._places)
-            self._last = (run.keys, run.names) if is_unique else None
-        for marks, (mean, attempts) in zip(self._places, run.columns[CASES].means(), strict=True):
+            self._last = (keys, names) if is_unique else None
+            self._note_list(CaseList(number, keys, names), is_unique=is_unique)
+        for marks, (passed, attempts) in zip(self._places, counts, strict=True):
             if attempts:
                 marks.runs.append(number)
                 marks.attempts.append(attempts)
-                marks.passed.append(round(mean * attempts))
+                marks.passed.append(passed)
+
+    def _note_list(self, cases: CaseList, *, is_unique: bool) -> None:
+        lists = self.lists
+        if not is_unique or lists is None or len(lists) >= _MOST_LISTS:
+            self.lists = None
+        elif not lists or (lists[-1].keys, lists[-1].names) != (cases.keys, cases.names):
+            lists.append(cases)
 
     def _mark(self, number: int, key: CaseKey, name: str) -> CaseMarks:
         """Return the marks of a case, which has this key and name from a run on."""

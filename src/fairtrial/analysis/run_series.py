@@ -97,25 +97,31 @@ class RunFollower:
         self._detector, self._segment = StepDetector(false_every), Segment()
         self._rows: list[HistoryRow] = []
         self._previous: MeasuredRun | None = None
+        self._measure: Measure | None = None
 
     def resume(self, rows: Sequence[HistoryRow], segment: Segment, previous: MeasuredRun) -> None:
         """Go on after the rows of an earlier follower, with its last segment and the run of its last row."""
         self._rows, self._segment, self._previous = list(rows), segment, previous
+        self._measure = previous.measures.get(self._name)
         self._detector.resume(segment.values)
 
     def add(self, run: MeasuredRun) -> None:
         """Add the next run."""
         measure = run.measures.get(self._name)
-        new_segment = _why_apart(self._previous, run, measure)
-        if new_segment:
+        row = _row(run, measure, _why_apart(self._previous, run, measure))
+        changed = () if self._previous is None else tuple(list_changes(self._previous.info, run.info))
+        values = _values(run, measure) if measure is not None and measure.is_bounded else {}
+        self._previous = run
+        self.recall(replace(row, changed=changed), values, measure)
+
+    def recall(self, row: HistoryRow, values: Values, measure: Measure | None) -> None:
+        """Add the next run, whose row is known. The first one is compared with no run before it."""
+        if row.new_segment:
             self._measure_step()
             self._detector.restart()
             self._segment = Segment()
-        values = _values(run, measure) if measure is not None and measure.is_bounded else {}
-        row = _row(run, measure, self._segment.add(run.info.id, values), new_segment)
-        changed = () if self._previous is None else tuple(list_changes(self._previous.info, run.info))
-        self._rows.append(replace(row, changed=changed))
-        self._previous = run
+        self._rows.append(replace(row, compared=self._segment.add(row.id, values)))
+        self._measure = measure
         if measure is not None and (step := self._detector.add(values)) is not None:
             self._measure_step()
             number = step.alarm - step.start + 1
@@ -128,8 +134,7 @@ class RunFollower:
 
     def _measure_step(self) -> None:
         """Measure the step at which the segment begins, if there is one, from the runs so far."""
-        measure = None if self._previous is None else self._previous.measures.get(self._name)
-        if measure is not None and (step := self._segment.measure_step(measure)) is not None:
+        if self._measure is not None and (step := self._segment.measure_step(self._measure)) is not None:
             self._rows[self._segment.row] = replace(self._rows[self._segment.row], step=step)
 
 
@@ -172,7 +177,7 @@ def _sum_attempts(measure: Measure, mean: float, attempts: int) -> CaseValue:
     return float(round(total)) if abs(total - round(total)) < _ROUNDING else total, attempts
 
 
-def _row(run: MeasuredRun, measure: Measure | None, compared: int, new_segment: str) -> HistoryRow:
+def _row(run: MeasuredRun, measure: Measure | None, new_segment: str) -> HistoryRow:
     info, git = run.info, run.info.git
     value = IntervalEstimate(None)
     if measure is not None:
@@ -183,7 +188,7 @@ def _row(run: MeasuredRun, measure: Measure | None, compared: int, new_segment: 
         info.started,
         value,
         len(run.keys),
-        compared,
+        0,
         str(git.get("commit", "")),
         bool(git.get("dirty")),
         info.models,

@@ -115,12 +115,18 @@ async def execute_in_loop(
         with suppress(StoreError):  # the first error says why the run stops
             run_store.close()
         raise
-    with suppress(StoreError):  # the run has ended, and a later look follows its series
-        if store is not None and len(run_store.run_ids()) * run_store.count_results(info.id) >= _WORTH_FOLLOWING:
+    if store is not None:
+        follow_run(run_store, info.id)
+    return Run(info, summary, run_store)
+
+
+def follow_run(store: Store, run_id: str) -> None:
+    """Let a run that has ended follow its series, if a first look at the history would take long."""
+    with suppress(StoreError):  # a later look follows the series
+        if len(store.run_ids()) * store.count_results(run_id) >= _WORTH_FOLLOWING:
             from fairtrial.api.decisions.history import keep_history
 
-            keep_history(store, info.id)
-    return Run(info, summary, run_store)
+            keep_history(store.url, run_id)
 
 
 async def _run_apart(plan: Plan) -> list[CaseResult]:

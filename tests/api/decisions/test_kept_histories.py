@@ -6,13 +6,17 @@ import random
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from fairtrial import RunHistory, UsageError, evaluate, history
+from fairtrial import Run, RunHistory, UsageError, evaluate, history
+from fairtrial.analysis.followed_series import FollowedSeries, Member
 from fairtrial.store import Store
+from fairtrial.store.bodies import BodyDecoder
 from graded_runs import graded, graded_run
 
 CASES = [f"case-{number}" for number in range(20)]
@@ -200,3 +204,55 @@ def test_a_run_ends_even_if_its_series_cannot_be_followed(url: str, monkeypatch:
         patching.setattr("fairtrial.api.decisions.history.find_series", fail)
         ask_agent(url)
     assert len(history(store=url).rows) == 1
+
+
+def copy_at(url: str, run: Run, source: str, minutes: int) -> None:
+    """Copy a run from a store, as if it had started so many minutes after the start of a day."""
+    started = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)
+    info = replace(run.info, id=f"{started:%Y%m%d-%H%M%S}-{run.info.id[-6:]}", started=started.isoformat())
+    with closing(Store(url)) as store, closing(Store(source)) as own:
+        store.begin(info)
+        store.add_cases(info.id, own.cases(run.info.id))
+        for result in own.results(run.info.id):
+            store.add_result(info.id, result)
+        store.finish(info, run.summary)
+
+
+def read_kept(url: str) -> list[FollowedSeries]:
+    """The series that the store keeps."""
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database:
+        rows = list(database.execute("SELECT body FROM fairtrial_histories ORDER BY key"))
+    return [BodyDecoder(FollowedSeries).decode(body) for (body,) in rows]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(6))
+def test_runs_in_any_order_give_what_a_first_look_gives(url: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs end late, cases break, recover, are edited and leave, and a series begins with a later run after four."""
+    monkeypatch.setattr("fairtrial.api.decisions.history.WINDOW", 6)
+    monkeypatch.setattr("fairtrial.api.decisions.history._CELLS", 1)
+    rng, times, unread = random.Random(seed), list[int](), list[int]()
+    restrict = FollowedSeries.restrict
+
+    def note(self: FollowedSeries, members: Sequence[Member], *arguments: Any) -> FollowedSeries | None:
+        series = restrict(self, members, *arguments)
+        unread.append(len(members) - (0 if series is None else len(series.members)))
+        return series
+
+    monkeypatch.setattr(FollowedSeries, "restrict", note)
+    for number in range(34):
+        broken = 14 if number % 16 >= 10 else 0
+        names = [name for place, name in enumerate(CASES) if place != 19 or not 12 <= number < 18]
+        queries = {name: "Edited?" if number >= 20 and name == CASES[3] else "Grade?" for name in names}
+        values = {name: [float(CASES.index(name) >= broken and rng.random() < 0.95)] for name in names}
+        times.append(10 * number - rng.choice([0, 0, 0, 15, 25]))
+        criteria = [graded(0.5 if number < 27 else 0.9)]
+        run = graded_run(values, store=f"{url}.single", criteria=criteria, queries=queries)
+        copy_at(url, run, f"{url}.single", times[-1])
+        again, kept = history(series=(), last=5, store=url), read_kept(url)
+        forget(url)
+        assert history(series=(), last=5, store=url) == again
+        assert read_kept(url) == kept
+    assert times != sorted(times)
+    assert max(unread) <= 4
+    assert len(unread) == 33

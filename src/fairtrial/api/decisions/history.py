@@ -34,7 +34,7 @@ _LONG = 1000
 """A look at so many runs is prepared when a run ends, beside the look at those that a history shows by default."""
 _MOST_AT_END = 1 << 15
 """So many attempts are read at the end of a run at most, which takes about a second."""
-_KEPT_VERSION = 3
+_KEPT_VERSION = 4
 """The version of a followed series in a store. Whoever changes what follows a run raises it."""
 
 
@@ -46,11 +46,15 @@ class _Question(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """What a store keeps of a series. `members` are its runs with their versions."""
+    """What a store keeps of a series. `members` are its runs with their versions.
+
+    `series` has the first of them, and is not what is stored if it `is_restricted`.
+    """
 
     key: str
     members: list[tuple[str, str]]
     series: FollowedSeries | None
+    is_restricted: bool
 
     @property
     def start(self) -> int:
@@ -81,9 +85,10 @@ def history(
     with closing(open_store(store, create=False)) as run_store:
         common, members = find_series(run_store, run, series, order)
         cases = run_store.count_cases(members[-1].id)
-        window = members[_find_first(len(members), last, cases) :]
+        stride = _find_stride(last, cases)
+        window = members[_find_first(len(members), last, stride) :]
         question = _Question(sorted(common.items()), measure, order, false_every)
-        followed = _follow(run_store, window, question, _find_kept(run_store, window, question))
+        followed = _follow(run_store, window, question, _find_kept(run_store, window, question, stride))
         all_runs = run_store.runs() if len(members) == 1 else []
     notes = note_other_series(common, [info for info in all_runs if info.finished is not None])
     undated = sum(not info.git.get("date") for info in members) if order == "commit" else 0
@@ -109,37 +114,49 @@ def keep_history(store: str, run: str) -> None:
         common, members = find_series(run_store, run, SERIES, "time")
         cases, attempts = run_store.count_cases(members[-1].id), run_store.count_results(members[-1].id)
         question = _Question(sorted(common.items()), CASES, "time", RUNS_BETWEEN_FALSE_STEPS)
-        for first in {_find_first(len(members), last, cases) for last in (LAST, _LONG)}:
+        strides = {last: _find_stride(last, cases) for last in (LAST, _LONG)}
+        looks = {(_find_first(len(members), last, stride), stride) for last, stride in strides.items()}
+        for first, stride in looks:
             window = members[first:]
-            kept = _find_kept(run_store, window, question)
+            kept = _find_kept(run_store, window, question, stride)
             if (len(window) - kept.start) * attempts <= _MOST_AT_END:
                 _follow(run_store, window, question, kept)
 
 
-def _find_first(runs: int, last: int, cases: int) -> int:
+def _find_stride(last: int, cases: int) -> int:
+    """Return the number of runs after which a series of so many shown runs and cases begins anew.
+
+    A kept series goes on for long: for about as many runs as are shown, or until a few thousand attempts are read
+    again.
+    """
+    return 1 << max(_CELLS // max(1, cases), last, 1).bit_length() - 1
+
+
+def _find_first(runs: int, last: int, stride: int) -> int:
     """Return the number of the first run that is followed.
 
-    It depends on numbers of runs and cases alone, so that the answer does, too. A kept series goes on for long: it
-    begins anew after about as many runs as are shown, or after so many that a few thousand attempts are read again.
+    It depends on numbers of runs and cases alone, so that the answer does, too.
     """
-    stride = 1 << max(_CELLS // max(1, cases), last, 1).bit_length() - 1
     return max(0, runs - last - WINDOW) // stride * stride
 
 
-def _find_kept(store: Store, window: Sequence[RunInfo], question: _Question) -> _Kept:
+def _find_kept(store: Store, window: Sequence[RunInfo], question: _Question, stride: int) -> _Kept:
     """Return what the store keeps of a series, as far as its runs are as they were."""
     histories = store.histories()
-    key = hashlib.sha256(msgspec.json.encode((_KEPT_VERSION, question, window[0].id))).hexdigest()
+    key = hashlib.sha256(msgspec.json.encode((_KEPT_VERSION, question, stride))).hexdigest()
     versions = histories.versions()
     members = [(info.id, versions.get(info.id, "")) for info in window]
-    series = histories.read(key, FollowedSeries)
-    return _Kept(key, members, series if series is not None and series.begins(members) else None)
+    stored = histories.read(key, FollowedSeries)
+    series = None if stored is None else stored.restrict(members, question.measure, question.false_every)
+    return _Kept(key, members, series, series is not stored)
 
 
 def _follow(store: Store, window: Sequence[RunInfo], question: _Question, kept: _Kept) -> FollowedSeries:
     """Follow a measure along a series. Of runs that the store has followed before, only new ones are read."""
     series, start, measure = kept.series, kept.start, question.measure
     if series is not None and start == len(window):
+        if kept.is_restricted:
+            store.histories().keep(kept.key, series)
         return series
     newest, follower = measure_stored(store, window[-1]), RunFollower(measure, question.false_every)
     newest.measure(measure)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from fairtrial.analysis.agent_versions import AgentVersions
 from fairtrial.api.connection import connected
+from fairtrial.api.execution import follow_run
 from fairtrial.api.run_progress import RunProgress
 from fairtrial.api.stored_runs import Run
 from fairtrial.api.stores import open_store
@@ -207,6 +208,7 @@ class Receiver:
                         self._note_scored(result)
                         on_result(result)
                 summary, info = progress.finish(ballots, versions=self._versions, notes=notes)
+        follow_run(store, info.id)
         return Run(info, summary, store)
 
     @contextmanager
