@@ -16,6 +16,12 @@ the channel from "the commit has the change" to its outcome, and naming one of 6
 of right answers and of a guess (Fano). To tell the truth from another world, the attempts must differ from it by the
 relative entropy of 0.95 and 0.05 in the mean (Kaufmann, Cappe and Garivier, On the complexity of best-arm
 identification, 2016, lemma 1). If the rates are not known, the other worlds have any rates.
+
+To the first order, no search that knows both rates needs fewer attempts than those that name the commit at capacity
+and those that confirm it (Burnashev, Data transmission over a discrete channel with feedback, 1976).
+
+Plain bisection that knows no rates runs both ends first, and takes for bad what the rates that it saw there make more
+likely. Its numbers of attempts, at an end and at a commit, are the best for these true rates, which is kind to it.
 """
 
 from __future__ import annotations
@@ -30,6 +36,7 @@ from math import comb, log
 from fairtrial.stats.change_point import GOOD, ChangePoint, Outcomes
 
 COMMITS = 64
+STEPS = COMMITS.bit_length() - 1
 BEFORE, AFTER = 0.95, 0.7
 CONFIDENCE = 0.95
 STORED = 200
@@ -70,19 +77,45 @@ def search(rng: random.Random, *, stored: int = 0, cases: int = 1, broken: int =
 
 def plain_bisection(right: float) -> int:
     """Return the number of attempts that plain bisection needs to be right so often, with the best limit."""
-
-    def below(limit: int, attempts: int, rate: float) -> float:
-        return sum(comb(attempts, x) * rate**x * (1 - rate) ** (attempts - x) for x in range(limit + 1))
-
-    steps = COMMITS.bit_length() - 1
     attempts = 1
     while True:
-        for limit in range(attempts):
-            bad_seen, good_seen = below(limit, attempts, AFTER), 1 - below(limit, attempts, BEFORE)
+        for bad_seen, missed in zip(
+            accumulate(spread(attempts, AFTER)), accumulate(spread(attempts, BEFORE)), strict=True
+        ):
             # Each step halves the commits, so that each half of its answers is about a good and a bad commit.
-            if ((bad_seen + good_seen) / 2) ** steps >= right:
-                return steps * attempts
+            if ((bad_seen + 1 - missed) / 2) ** STEPS >= right:
+                return STEPS * attempts
         attempts += 1
+
+
+def measuring_bisection(right: float) -> tuple[int, int]:
+    """Return the least attempts of plain bisection that is right so often and measures the ends, and those at an end.
+
+    The attempts at the ends count, too. If the good end passes no more often than the bad end, it is wrong.
+    """
+    best = (MOST, 0)
+    for at_end in range(4, 101, 2):
+        pairs = [
+            (chance_good * chance_bad, (good + 0.5) / (at_end + 1), (bad + 0.5) / (at_end + 1))
+            for good, chance_good in enumerate(spread(at_end, BEFORE))
+            for bad, chance_bad in enumerate(spread(at_end, AFTER))
+            if good > bad and chance_good * chance_bad > 1e-9
+        ]
+        slopes = [(chance, log((1 - bad) / (1 - good)), log(good / bad)) for chance, good, bad in pairs]
+        for attempts in range(1, (best[0] - 1 - 2 * at_end) // STEPS + 1):
+            bad_seen, good_seen = accumulate(spread(attempts, AFTER)), accumulate(spread(attempts, BEFORE))
+            steps_right = [((seen + 1 - missed) / 2) ** STEPS for seen, missed in zip(bad_seen, good_seen, strict=True)]
+            if right <= sum(
+                chance * steps_right[int(attempts * failed / (failed + passed))] for chance, failed, passed in slopes
+            ):
+                best = (STEPS * attempts + 2 * at_end, at_end)
+                break
+    return best
+
+
+def spread(attempts: int, rate: float) -> list[float]:
+    """Return the probabilities of 0, 1, 2, … passes."""
+    return [comb(attempts, x) * rate**x * (1 - rate) ** (attempts - x) for x in range(attempts + 1)]
 
 
 def entropy(rate: float) -> float:
@@ -159,8 +192,10 @@ def limits() -> dict[str, float]:
         return min(one_rate(good + last, first), one_rate(last, first + bad), one_rate(good + last, first + bad))
 
     grid = [step / 24 for step in range(1, 24)]
+    confirmed = log(CONFIDENCE / (1 - CONFIDENCE)) / max(distance(BEFORE, AFTER), distance(AFTER, BEFORE))
     return {
         "to name the commit, both rates known": distance(CONFIDENCE, 1 / COMMITS) / most,
+        "to name and confirm it, both rates known, to the first order": CONFIDENCE * log(COMMITS) / most + confirmed,
         "to refute that the ends are alike": needed / max(one_rate(share, 1 - share) for share in steps),
         "to refute the neighbours of the commit, rates not known": needed
         / max(
@@ -181,20 +216,21 @@ def main() -> None:
     for name, least in limits().items():
         print(f"at least {least:.0f} attempts {name}", flush=True)
     worlds: list[tuple[str, Callable[[random.Random], tuple[bool, int]]]] = [
+        ("nothing known before", search),
         ("oracle that knows both rates", lambda rng: oracle(rng, alike=False)),
         ("oracle that knows both rates, ends may be alike", lambda rng: oracle(rng, alike=True)),
         ("rates known from stored runs", lambda rng: search(rng, stored=STORED)),
-        ("nothing known before", search),
         ("5 of 20 cases change, nothing known before", lambda rng: search(rng, cases=20, broken=5)),
         ("5 of 20 cases change, stored runs of 10 attempts", lambda rng: search(rng, stored=10, cases=20, broken=5)),
     ]
     for name, world in worlds:
         found = [world(random.Random(f"{name} {seed}")) for seed in range(seeds)]
         right, runs = statistics.fmean(ok for ok, _ in found), [number for _, number in found]
-        plain = plain_bisection(right)
+        plain, (measuring, at_end) = plain_bisection(right), measuring_bisection(right)
         mean = statistics.fmean(runs)
         print(f"{name:50} right {right:.1%}, attempts {mean:.0f} (median {statistics.median(runs):.0f}); ", end="")
-        print(f"plain bisection {plain}, share {mean / plain:.0%}", flush=True)
+        print(f"plain bisection that knows both rates {plain}, share {mean / plain:.0%}; ", end="")
+        print(f"that runs both ends {at_end} times first {measuring}, share {mean / measuring:.0%}", flush=True)
 
 
 if __name__ == "__main__":

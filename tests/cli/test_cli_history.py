@@ -62,6 +62,15 @@ def test_without_a_change_no_step_is_shown() -> None:
     assert "At most one run in 1,000 shows a step although nothing changed." in done.out
 
 
+@pytest.mark.parametrize(("names", "is_compared"), [(("a", "b"), False), (("a", "a"), True)])
+def test_runs_without_a_common_case_say_nothing_about_the_agent(names: tuple[str, str], is_compared: bool) -> None:
+    """A day's traffic has other conversations than the day before: no step was looked for."""
+    store_runs([{f"{name}-{place}": [1.0] for place in range(4)} for name in names])
+    out = fairtrial("history", "--series", "eval_set").out
+    assert ("No step: nothing shows that the agent changed." in out) is is_compared
+    assert ("No step was looked for: no run has a case of the run before it." in out) is not is_compared
+
+
 def test_a_new_threshold_begins_a_segment_and_is_no_step() -> None:
     """The same replies fail under the new threshold. That is not the agent's change."""
     values = {name: [0.7] for name in CASES}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -99,6 +100,20 @@ def test_a_changed_threshold_begins_a_new_reference() -> None:
     done = fairtrial("watch", *SMALL, "--json", "-")
     assert done.code == 0
     assert any("begins again" in note for note in done.json["notes"])
+
+
+@pytest.mark.parametrize("language", ["ko", "ja", "zh-TW", "zh-CN"])
+def test_alarms_and_notes_are_in_the_language_of_the_terminal(language: str) -> None:
+    """All lines but the names of the series: a changed threshold, missing values, an alarm, and no canaries."""
+    rng = random.Random(11)
+    for day in range(4):
+        store_day(rng, 0.9 if day < 3 else 0.3, value=0.7, threshold=0.6 if day else 0.5)
+    graded_run({str(rng.random()): [None] for _ in range(3)}, store=DEFAULT_URL, criteria=[graded(0.6)], eval_set="x")
+    english = fairtrial("watch", *SMALL, "--series", "agent,branch").out
+    done = fairtrial("watch", *SMALL, "--series", "agent,branch", "--lang", language)
+    for part in ("begins again", "conversations have no value", "is lower than", "canary", "raises a false alarm"):
+        assert part in english
+    assert re.findall(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", "\n".join(done.out.splitlines()[1:])) == []
 
 
 def test_a_measure_that_most_conversations_lack_is_unknown() -> None:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from fairtrial.reports.decisions.history_report import (
-    NO_STEP,
     describe_rates,
     false_rate_line,
     history_rows,
     left_out_line,
     name_series,
+    no_step_line,
     row_sentences,
 )
 from fairtrial.reports.numbers import number, rate
@@ -71,9 +71,7 @@ def _body(history: RunHistory, viewer: str) -> Iterator[str]:
         "The band is the 95 % interval. A solid vertical line is a step, and a dashed one begins a new segment."
     )
     sentences = [sentence for row in history.rows for sentence in row_sentences(row, history)]
-    if not any(row.step for row in history.rows):
-        sentences.append(NO_STEP)
-    sentences += [false_rate_line(history), *history.notes]
+    sentences += [*filter(None, [no_step_line(history)]), false_rate_line(history), *history.notes]
     yield f"<ul>{''.join(f'<li>{_text(say_sentence(sentence))}</li>' for sentence in sentences)}</ul>\n"
     if history.cases:
         yield _case_map(history)

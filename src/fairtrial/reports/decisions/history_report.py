@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 60
 _LONGEST = 120
-NO_STEP = "No step: nothing shows that the agent changed."
+_NO_STEP = "No step: nothing shows that the agent changed."
+_NOT_COMPARED = "No step was looked for: no run has a case of the run before it."
 
 
 def history_rows(history: RunHistory) -> Rows:
@@ -78,6 +79,13 @@ def false_rate_line(history: RunHistory) -> str:
     return f"At most one run in {history.false_every:,.0f} shows a step although nothing changed."
 
 
+def no_step_line(history: RunHistory) -> str:
+    """Return that there is no step, or that no runs could be compared. It is empty if there is a step."""
+    if any(row.step for row in history.rows):
+        return ""
+    return _NO_STEP if len(history.rows) == 1 or any(row.compared for row in history.rows) else _NOT_COMPARED
+
+
 def left_out_line(history: RunHistory) -> str:
     """Return how many older runs are left out, empty if there are none."""
     return f"{count(history.earlier, 'older run')} left out; --last N shows more" if history.earlier else ""
@@ -91,8 +99,8 @@ def history_report(history: RunHistory) -> RenderableType:
     lines += [Text(draw_bars([row.value.value for row in history.rows])), history_rows(history)]
     lines += [*write_paragraph(describe_rates(history)), Text("")]
     lines += [Text(visible_line(sentence)) for row in history.rows for sentence in row_sentences(row, history)]
-    if not any(row.step for row in history.rows):
-        lines.append(Text(NO_STEP))
+    if line := no_step_line(history):
+        lines.append(Text(line))
     lines.append(Text(false_rate_line(history), "dim"))
     return Group(*lines, *(Text(visible_line(note), "yellow") for note in history.notes))
 
