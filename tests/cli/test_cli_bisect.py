@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from commands import enter, fairtrial
+from fairtrial.api.bisection.bisected_runs import read_command
 
 COMMITS = 8
 CHECK = "import agent, sys; sys.exit(agent.main())"
@@ -224,6 +225,14 @@ def test_the_cases_that_changed_are_run_at_the_commits_between(tmp_path: Path) -
     between = [row for row in done.json["commits"][:-1] if row["attempts"]]
     assert between
     assert all(row["passed"] in (0, row["attempts"]) for row in between)
+
+
+def test_a_command_of_an_environment_that_is_not_active_is_the_running_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PATH has no `fairtrial` there. Its runs still count case by case."""
+    monkeypatch.setenv("PATH", "")
+    evaluation = read_command("fairtrial run evals", "", "sqlite:///runs.db")
+    assert evaluation.words == (sys.executable, "-m", "fairtrial", "run", "evals")
+    assert evaluation.knows_cases
 
 
 def test_stored_runs_name_the_ends(tmp_path: Path) -> None:

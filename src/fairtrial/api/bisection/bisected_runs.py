@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import closing
@@ -93,13 +95,18 @@ class Evaluation:
 
 
 def read_command(text: str, setup: str, store: str) -> Evaluation:
-    """Return the commands of two texts, divided into words as a shell does. Raises UsageError."""
+    """Return the commands of two texts, divided into words as a shell does. Raises UsageError.
+
+    If no folder of PATH has `fairtrial`, for example in an environment that is not active, it is the running one.
+    """
     try:
         words, setup_words = shlex.split(text), shlex.split(setup)
     except ValueError as error:
         raise UsageError(f"the command cannot be divided into words: {error}") from None
     if not words:
         raise UsageError("the command is empty", code="missing-option")
+    if words[0] == "fairtrial" and shutil.which("fairtrial") is None:
+        words[:1] = [sys.executable, "-m", "fairtrial"]
     evaluation = Evaluation(tuple(words), tuple(setup_words), store)
     if evaluation.knows_cases:
         for word in words:

@@ -68,7 +68,8 @@ def _sentences(line: ModeLine, commits: dict[str, str]) -> list[str]:
 
 
 def _notes(history: ModeHistory) -> list[Text]:
-    notes = [f"{count(history.alone, 'failed attempt')} of all runs belong to no mode"] if history.alone else []
+    verb = "belongs" if history.alone == 1 else "belong"
+    notes = [f"{count(history.alone, 'failed attempt')} of all runs {verb} to no mode"] if history.alone else []
     if history.earlier:
         notes.append(f"{count(history.earlier, 'older run')} left out; --last N shows more")
     return [Text(visible_line(note), "yellow") for note in (*notes, *history.notes)]
