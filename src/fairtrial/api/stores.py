@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _RUNS_AT_ONCE = 64
 """So many runs are read with one query for each table, and held together."""
+_COUNTED_AT_ONCE = 256
+"""So many runs are held together if the database counts nearly all of them."""
 
 
 def open_store(url: str, *, create: bool = True) -> Store:
@@ -57,13 +59,26 @@ def measure_series(store: Store, infos: Sequence[RunInfo], measure: str) -> Iter
     the runs before and after them. Then nothing else decides whether such runs can be compared.
     """
     inner_ids = _find_counted(infos) if measure == CASES else set()
-    for start in range(0, len(infos), _RUNS_AT_ONCE):
-        part = infos[start : start + _RUNS_AT_ONCE]
+    for part in _divide(infos, inner_ids):
         together = {info.id: info for info in part if info.kind != "score" and "dataset" not in info.config}
         own = {run_id: together.pop(run_id) for run_id in inner_ids & together.keys()}
         runs = {run_id: measure_passes(own[run_id], *cases) for run_id, cases in store.count_passes(own)} if own else {}
         runs |= _measure_together(store, together, measure) if together else {}
         yield from (runs.pop(info.id) if info.id in runs else measure_stored(store, info) for info in part)
+
+
+def _divide(infos: Sequence[RunInfo], counted: Collection[str]) -> Iterator[list[RunInfo]]:
+    """Yield the runs in their order, in lists that are held together."""
+    part: list[RunInfo] = []
+    whole = 0
+    for info in infos:
+        part.append(info)
+        whole += info.id not in counted
+        if whole == _RUNS_AT_ONCE or len(part) == _COUNTED_AT_ONCE:
+            yield part
+            part, whole = [], 0
+    if part:
+        yield part
 
 
 def _find_counted(infos: Sequence[RunInfo]) -> set[str]:
