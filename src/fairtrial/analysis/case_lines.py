@@ -42,8 +42,8 @@ class CaseList(msgspec.Struct):
 class CaseLines:
     """Collects the outcomes of cases, while another reader goes through the runs of a series.
 
-    `lists` are the cases of the runs, with which the outcomes of each run can be told from the marks. They are None if
-    the cases change often, or if a run has a case twice.
+    `lists` are the cases of the runs, with which the marks give the outcomes of each run. They are None if the cases
+    change often, or if a run has a case twice.
     """
 
     def __init__(

@@ -61,15 +61,15 @@ class FollowedSeries(Record, frozen=True):
         lines, values = CaseLines(), list[Values]()
         for row, cases, counts in self._outcomes(first, end):
             lines.add_counts(row.id, cases.keys, cases.names, counts)
-            named = zip(cases.keys, counts, strict=True)
-            values.append({key: (float(passed), attempts) for key, (passed, attempts) in named if attempts})
+            pairs_of_run = zip(cases.keys, counts, strict=True)
+            values.append({key: (float(passed), attempts) for key, (passed, attempts) in pairs_of_run if attempts})
         if not first:
             return _pack(self, members[:end], *self._rewind(end, values), lines)
         follower = RunFollower(measure, false_every)
         for row, own in zip(self.rows[first:end], values, strict=True):
             is_first = row.id == members[0][0]
-            known = replace(row, step=None, new_segment="" if is_first else row.new_segment)
-            follower.recall(replace(known, changed=() if is_first else row.changed), own, Measure(CASES))
+            bare_row = replace(row, step=None, new_segment="" if is_first else row.new_segment)
+            follower.recall(replace(bare_row, changed=() if is_first else row.changed), own, Measure(CASES))
         return _pack(self, members[: end - first], *follower.finish(), lines)
 
     def _outcomes(self, first: int, end: int) -> Iterator[tuple[HistoryRow, CaseList, list[tuple[int, int]]]]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _RUNS_AT_ONCE = 64
 """So many runs are read with one query for each table, and held together."""
-_COUNTED_AT_ONCE = 256
+_INNER_AT_ONCE = 256
 """So many runs are held together if the database counts nearly all of them."""
 
 
@@ -67,14 +67,14 @@ def measure_series(store: Store, infos: Sequence[RunInfo], measure: str) -> Iter
         yield from (runs.pop(info.id) if info.id in runs else measure_stored(store, info) for info in part)
 
 
-def _divide(infos: Sequence[RunInfo], counted: Collection[str]) -> Iterator[list[RunInfo]]:
+def _divide(infos: Sequence[RunInfo], inner_ids: Collection[str]) -> Iterator[list[RunInfo]]:
     """Yield the runs in their order, in lists that are held together."""
     part: list[RunInfo] = []
     whole = 0
     for info in infos:
         part.append(info)
-        whole += info.id not in counted
-        if whole == _RUNS_AT_ONCE or len(part) == _COUNTED_AT_ONCE:
+        whole += info.id not in inner_ids
+        if whole == _RUNS_AT_ONCE or len(part) == _INNER_AT_ONCE:
             yield part
             part, whole = [], 0
     if part:

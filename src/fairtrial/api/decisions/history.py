@@ -48,7 +48,7 @@ class _Question(NamedTuple):
 class _Kept(NamedTuple):
     """What a store keeps of a series. `members` are its runs with their versions.
 
-    `series` has the first of them, and is not what is stored if it `is_restricted`.
+    `series` has the first of them. If it `is_restricted`, the store keeps another form of it.
     """
 
     key: str
