@@ -7,6 +7,7 @@ import json
 import sys
 import threading
 import weakref
+from contextlib import suppress
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -16,7 +17,9 @@ from fairtrial.agents.tracing.span_collection import SpanCollection, current_col
 from fairtrial.errors import UsageError
 from fairtrial.formats.spans import agents_sdk_export
 from fairtrial.formats.spans.flat import flat_span
+from fairtrial.formats.spans.span_values import hex_id
 from fairtrial.system.importing import import_extra
+from fairtrial.text.display import describe_error
 
 EXTRA = "spans"
 _INSTRUMENTORS = "opentelemetry_instrumentor"
@@ -40,10 +43,10 @@ def open_routes() -> None:
     provider = _own_provider()
     _route_proxies()
     _attach_to_user()
+    switch_on(provider, is_private=_global_provider() is None)
+    _instrument(provider)  # that of the OpenAI Agents SDK takes the processors away
     if "agents.tracing" in sys.modules:
         _bridge_agents_sdk()
-    switch_on(provider, is_private=_global_provider() is None)
-    _instrument(provider)
 
 
 def forget(collection: SpanCollection) -> None:
@@ -160,27 +163,32 @@ def _attach_to_user() -> None:
 
 @functools.cache
 def _bridge_agents_sdk() -> None:
-    """Read the spans of the OpenAI Agents SDK, which has traces of its own, beside the processors that it has."""
+    """Read the spans of the OpenAI Agents SDK, which has traces of its own, beside the processors that it has.
+
+    If an instrumentation is installed, it tells the same spans with more content, but not the exceptions of tools.
+    """
     try:
         from agents.tracing import add_trace_processor
         from agents.tracing.processor_interface import TracingProcessor
     except ImportError:
         return
-    if any(entry_point.name == "openai_agents" for entry_point in entry_points(group=_INSTRUMENTORS)):
-        return  # the instrumentation tells the same spans, with more content
+    is_instrumented = any(entry_point.name == "openai_agents" for entry_point in entry_points(group=_INSTRUMENTORS))
+    begin = (lambda _: None) if is_instrumented else _begin
+    add = (lambda _: None) if is_instrumented else _add_exported
 
     class Processor(TracingProcessor):  # type: ignore[misc, unused-ignore]
         def on_trace_start(self, trace: Any) -> None:
-            _begin(f"agents:{trace.trace_id}")
+            begin(f"agents:{trace.trace_id}")
 
         def on_trace_end(self, trace: Any) -> None:
-            _add_exported(trace)
+            add(trace)
 
         def on_span_start(self, span: Any) -> None:
-            _begin(f"agents:{span.trace_id}")
+            begin(f"agents:{span.trace_id}")
+            _note_exceptions(span)
 
         def on_span_end(self, span: Any) -> None:
-            _add_exported(span)
+            add(span)
 
         def shutdown(self) -> None:
             """Nothing is open."""
@@ -189,6 +197,27 @@ def _bridge_agents_sdk() -> None:
             """Nothing waits."""
 
     add_trace_processor(Processor())
+
+
+def _note_exceptions(span: Any) -> None:
+    """Note the exception of a tool. The SDK sets an error while it handles the exception, and the error may hide it.
+
+    The error itself stays as it is, because the user's exporters send it elsewhere.
+    """
+    set_error = span.set_error
+
+    def note_and_set(error: Any) -> None:
+        exception, collection = sys.exc_info()[1], current_collection()
+        if exception is not None and collection is not None:
+            collection.note_error(hex_id(span.span_id), describe_error(exception))
+            current = import_extra("opentelemetry.trace", EXTRA).get_current_span()
+            if span.span_data.name in getattr(current, "name", ""):  # that of an instrumentation for the same call
+                collection.note_error(f"{current.get_span_context().span_id:016x}", describe_error(exception))
+        set_error(error)
+
+    if getattr(span.span_data, "type", "") == "function":
+        with suppress(AttributeError):  # a span of another implementation
+            span.set_error = note_and_set
 
 
 def _add_exported(item: Any) -> None:

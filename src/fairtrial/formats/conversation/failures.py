@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from fairtrial.text.display import compact
+
 if TYPE_CHECKING:
     from fairtrial.formats.conversation.nodes import Node
     from fairtrial.formats.spans.span import SpanEvent
+    from fairtrial.records.record import Json
 
 
 def read_failure(node: Node) -> str:
@@ -52,6 +55,13 @@ def find_cause(node: Node) -> str:
     if not kind or not message or str(message).startswith(str(kind)):
         return str(message or kind or "ERROR")
     return f"{kind}: {message}"
+
+
+def with_failure(response: Json, node: Node) -> Json:
+    """Return what a model got of a tool, with the failure of the tool's span if the response does not tell it."""
+    if read_failure(node) in ("", "ERROR") or compact(read_failure(node))[1:-1] in compact(response):
+        return response
+    return {"error": find_cause(node), "result": response}
 
 
 def _exception(node: Node) -> SpanEvent | None:
