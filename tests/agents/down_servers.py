@@ -88,5 +88,19 @@ class Orders(dict[str, Any]):
         raise AssertionError(f"the server answered about {order_id}")
 
 
-every_client = pytest.mark.parametrize("client", [by_httpx, by_urllib], ids=["httpx", "urllib"])
+class OrdersError(Exception):
+    """An error of the shop's own."""
+
+
+def by_own_client(url: str) -> None:
+    """Ask with a client that raises an error of its own. Only the cause of the error tells the outage."""
+    try:
+        by_urllib(url)
+    except Exception as error:
+        raise OrdersError("no order") from error
+
+
+every_client = pytest.mark.parametrize(
+    "client", [by_httpx, by_urllib, by_own_client], ids=["httpx", "urllib", "own error"]
+)
 every_server = pytest.mark.parametrize("server", [refusing, silent, overloaded], ids=["refused", "timeout", "503"])

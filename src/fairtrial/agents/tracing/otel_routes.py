@@ -11,6 +11,7 @@ from contextlib import suppress
 from importlib.metadata import entry_points
 from typing import Any
 
+from fairtrial.agents.outages import describe_failure
 from fairtrial.agents.plain import plain
 from fairtrial.agents.tracing.framework_switches import switch_on
 from fairtrial.agents.tracing.span_collection import SpanCollection, current_collection
@@ -19,7 +20,6 @@ from fairtrial.formats.spans import agents_sdk_export
 from fairtrial.formats.spans.flat import flat_span
 from fairtrial.formats.spans.span_values import hex_id
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import describe_error
 
 EXTRA = "spans"
 _INSTRUMENTORS = "opentelemetry_instrumentor"
@@ -172,23 +172,42 @@ def _bridge_agents_sdk() -> None:
         from agents.tracing.processor_interface import TracingProcessor
     except ImportError:
         return
-    is_instrumented = any(entry_point.name == "openai_agents" for entry_point in entry_points(group=_INSTRUMENTORS))
-    begin = (lambda _: None) if is_instrumented else _begin
-    add = (lambda _: None) if is_instrumented else _add_exported
 
-    class Processor(TracingProcessor):  # type: ignore[misc, unused-ignore]
+    watching = _make_watcher(TracingProcessor)
+
+    class Reading(watching):  # type: ignore[misc, valid-type]
         def on_trace_start(self, trace: Any) -> None:
-            begin(f"agents:{trace.trace_id}")
+            _begin(f"agents:{trace.trace_id}")
 
         def on_trace_end(self, trace: Any) -> None:
-            add(trace)
+            _add_exported(trace)
 
         def on_span_start(self, span: Any) -> None:
-            begin(f"agents:{span.trace_id}")
+            super().on_span_start(span)
+            _begin(f"agents:{span.trace_id}")
+
+        def on_span_end(self, span: Any) -> None:
+            _add_exported(span)
+
+    is_instrumented = any(entry_point.name == "openai_agents" for entry_point in entry_points(group=_INSTRUMENTORS))
+    add_trace_processor(watching() if is_instrumented else Reading())
+
+
+def _make_watcher(base: Any) -> Any:
+    """Return a class that watches tools. An instrumentation reads the traces and the spans."""
+
+    class Watching(base):  # type: ignore[misc, unused-ignore]
+        def on_trace_start(self, trace: Any) -> None:
+            """Nothing is read."""
+
+        def on_trace_end(self, trace: Any) -> None:
+            """Nothing is read."""
+
+        def on_span_start(self, span: Any) -> None:
             _note_exceptions(span)
 
         def on_span_end(self, span: Any) -> None:
-            add(span)
+            """Nothing is read."""
 
         def shutdown(self) -> None:
             """Nothing is open."""
@@ -196,7 +215,7 @@ def _bridge_agents_sdk() -> None:
         def force_flush(self) -> None:
             """Nothing waits."""
 
-    add_trace_processor(Processor())
+    return Watching
 
 
 def _note_exceptions(span: Any) -> None:
@@ -209,10 +228,10 @@ def _note_exceptions(span: Any) -> None:
     def note_and_set(error: Any) -> None:
         exception, collection = sys.exc_info()[1], current_collection()
         if exception is not None and collection is not None:
-            collection.note_error(hex_id(span.span_id), describe_error(exception))
+            collection.note_error(hex_id(span.span_id), describe_failure(exception))
             current = import_extra("opentelemetry.trace", EXTRA).get_current_span()
             if span.span_data.name in getattr(current, "name", ""):  # that of an instrumentation for the same call
-                collection.note_error(f"{current.get_span_context().span_id:016x}", describe_error(exception))
+                collection.note_error(f"{current.get_span_context().span_id:016x}", describe_failure(exception))
         set_error(error)
 
     if getattr(span.span_data, "type", "") == "function":
