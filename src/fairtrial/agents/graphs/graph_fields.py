@@ -84,6 +84,18 @@ def list_variables(chain: Any) -> Sequence[str]:
     return variables if isinstance(variables, list) else ()
 
 
+def find_history(chain: Any) -> str:
+    """Return the field in which a chain takes the messages before the latest one, or an empty text.
+
+    It is the only field that takes a list of messages, for example that of a `MessagesPlaceholder`.
+    """
+    if hasattr(chain, "stream_channels"):
+        return ""
+    properties = _read_properties(chain)
+    lists = [name for name, own in properties.items() if own.get("type") == "array" and "HumanMessage" in as_text(own)]
+    return lists[0] if len(lists) == 1 else ""
+
+
 def _fields(runnable: Any, asked: str = "") -> dict[str, bool] | None:
     """Return the fields of the input, and whether each takes a text. It is None if nothing is known."""
     builder: Any = getattr(runnable, "builder", None)
