@@ -68,6 +68,8 @@ def _decide_steps(check: WorkspaceCheck, trace: Trace) -> Decision:
     if check.type == "tokens":
         totals = [usage.total_tokens for item in trace.invocations for usage in item.all_usages or ()]
         numbers = [total for total in totals if total is not None]
+        if len(numbers) < len(totals):
+            return Decision(None, f"{len(totals) - len(numbers)} of {len(totals)} model calls have no tokens")
         return decide_number(check, sum(numbers), "tokens") if numbers else Decision(None, "no tokens are recorded")
     if check.type == "seconds":
         durations = [item.durations.total for item in trace.invocations if item.durations is not None]
