@@ -65,13 +65,14 @@ def name_mode(signatures: Sequence[Signature]) -> str:
 def name_modes(modes: Sequence[Sequence[Signature]]) -> list[str]:
     """Return the name of each mode by its signatures. Modes of one name get what differs, or a number, in brackets."""
     names = [name_mode(signatures) for signatures in modes]
-    told: list[str] = []
+    full_names: list[str] = []
     for name, signatures in zip(names, modes, strict=True):
-        others = [own for own, mode in zip(names, modes, strict=True) if own == name and mode is not signatures]
         values = _list_values(signatures)
-        full = f"{name} ({values})" if others and values and len(name) + len(values) < _LONGEST else name
-        told.append(f"{full} ({told.count(full) + 1})" if others and full in told else full)
-    return told
+        is_shared = names.count(name) > 1
+        full_name = f"{name} ({values})" if is_shared and values and len(name) + len(values) < _LONGEST else name
+        repetitions = full_names.count(full_name)
+        full_names.append(f"{full_name} ({repetitions + 1})" if repetitions else full_name)
+    return full_names
 
 
 def _list_values(signatures: Sequence[Signature]) -> str:
