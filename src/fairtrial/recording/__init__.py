@@ -117,8 +117,9 @@ async def record(
             await agent.end()
     if running.restarts.summary:
         watcher.note(running.restarts.summary)
-    if running.lacks_calls and isinstance(agent, ExplainsMissingCalls) and agent.missing_calls:
-        watcher.note(agent.missing_calls)
+    silent: object = agent if running.lacks_calls else None
+    if isinstance(silent, ExplainsMissingCalls) and silent.missing_calls:
+        watcher.note(silent.missing_calls)
 
 
 def _attempts(planned_case: PlannedCase, attempts: int) -> range:

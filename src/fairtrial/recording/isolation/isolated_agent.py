@@ -72,11 +72,12 @@ class IsolatedAgents:
     can and cannot do. A process starts with its first conversation, and ends with its last.
     """
 
-    def __init__(self, name: str, record: str, holding: Holding, target: Agent) -> None:
+    def __init__(self, name: str, record: str, holding: Holding, target: object) -> None:
         self._arguments = (name, record)
         self.refuses_environment = target.refuses_environment if isinstance(target, RefusesEnvironment) else ""
-        has_note = isinstance(target, ExplainsMissingCalls) and record == "messages"
-        self.missing_calls = target.missing_calls if has_note else ""
+        self.missing_calls = target.missing_calls if isinstance(target, ExplainsMissingCalls) else ""
+        if record != "messages":
+            self.missing_calls = ""  # the spans would hold the calls
         self._holding = holding
         self._remaining: Counter[tuple[int, int]] = Counter()
         self._processes: dict[tuple[int, int], AgentProcess] = {}

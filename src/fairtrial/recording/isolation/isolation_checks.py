@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from fairtrial.errors import UsageError, spell
 
 if TYPE_CHECKING:
-    from fairtrial.protocols import Agent
     from fairtrial.recording import OwnProcesses
     from fairtrial.recording.holding import Holding
 
 
-def isolate(agent: object, record: str, holding: Holding, target: Agent) -> OwnProcesses:
+def isolate(agent: object, record: str, holding: Holding, target: object) -> OwnProcesses:
     """Return an agent in processes of its own. Raises UsageError if that does not separate its conversations.
 
     `target` is the agent in this process, which says what it can and cannot do.
