@@ -275,6 +275,16 @@ Agent = Callable[[EvalCase, Environment | None], AbstractAsyncContextManager[Ses
 
 
 @runtime_checkable
+class ExplainsMissingCalls(Protocol):
+    """An optional capability of an agent: it knows why a run may hold none of its calls."""
+
+    @property
+    def missing_calls(self) -> str:
+        """A note for people if cases expect calls, and the agent told of none. It is empty if there is none."""
+        ...
+
+
+@runtime_checkable
 class RefusesEnvironment(Protocol):
     """An optional capability of an agent: it can say that no environment can stand before its tools."""
 

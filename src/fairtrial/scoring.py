@@ -280,8 +280,8 @@ def _list_unmet_approvals(trace: Trace, case: EvalCase) -> Iterator[str]:
         if name not in tool_names:
             yield (
                 f"approvals: no recorded call of {name!r} has a decision; calls with a decision or without a result: "
-                f"{names} (a question that names no call waits for a message, and a decision about a step or a "
-                "node is not recorded)"
+                f"{names} (a function takes no decisions, a question that names no call waits for a message, and a "
+                "decision about a step or a node is not recorded)"
             )
 
 

@@ -19,8 +19,8 @@ def _parts(text: str, role: str) -> list[dict[str, Any]]:
     return [{"role": role, "parts": [{"type": "text", "content": text}]}]
 
 
-def answer(query: str, own_tracer: Any = tracer) -> str:
-    """Answer as the shop does, with a span for each call of the model and of a tool."""
+def answer(query: str, own_tracer: Any = tracer, failure: str = "") -> str:
+    """Answer as the shop does, with a span for each call of the model and of a tool. Tools may fail."""
     history = _parts(query, "user")
     with own_tracer.start_as_current_span("invoke_agent shop", attributes={"gen_ai.operation.name": "invoke_agent"}):
         for number in range(5):
@@ -53,8 +53,9 @@ def answer(query: str, own_tracer: Any = tracer) -> str:
                 "gen_ai.tool.call.arguments": json.dumps(one.args),
                 "gen_ai.tool.call.result": response,
             }
-            with own_tracer.start_as_current_span(f"execute_tool {one.call}", attributes=attributes):
-                pass
+            with own_tracer.start_as_current_span(f"execute_tool {one.call}", attributes=attributes) as span:
+                if failure:
+                    span.set_status(trace.Status(trace.StatusCode.ERROR, failure))
             part = {"type": "tool_call_response", "id": f"c{number}", "response": response}
             history.append({"role": "tool", "parts": [part]})
     raise AssertionError

@@ -156,6 +156,48 @@ def test_the_factory_names_the_field_of_the_message() -> None:
         recorded_with(Writing, "cats")
 
 
+class Titled(BaseModel):
+    """A state with one field for a text."""
+
+    question: str | None = None
+    count: int = 0
+
+
+@pytest.mark.parametrize(
+    ("base", "initial"),
+    [(Flow, None), (Flow[dict], None), (Flow, {"count": 3}), (Flow[Titled], None), (Flow, Titled), (Flow, Titled())],
+    ids=["no type", "dict", "a dict", "a model", "the class of a model", "a model that exists"],
+)
+def test_a_state_of_any_type_gets_the_message(base: Any, initial: Any) -> None:
+    """In a dict it is `message`, and in a model the only field that takes a text. A number takes none."""
+
+    class Echo(base):  # type: ignore[misc]
+        @start()  # type: ignore[untyped-decorator]
+        def say(self) -> str:
+            state = self.state if isinstance(self.state, dict) else self.state.model_dump()
+            return str(state.get("message") or state.get("question"))
+
+    if initial is not None:
+        Echo.initial_state = initial
+    turns = recorded_with(Echo, "hello", "again").trace.invocations
+    assert [turn.reply for turn in turns] == ["hello", "again"]
+
+
+def test_a_state_without_a_field_for_a_text_is_refused() -> None:
+    """CrewAI would refuse the text for a number, as an error of the agent."""
+
+    class Counted(BaseModel):
+        count: int = 0
+
+    class Counting(Flow[Counted]):  # type: ignore[misc]
+        @start()  # type: ignore[untyped-decorator]
+        def say(self) -> str:
+            return str(self.state.count)
+
+    with pytest.raises(UsageError, match=r"needs a field for the text of the user's message.*its fields are count"):
+        recorded_with(Counting, "hello")
+
+
 def test_a_model_that_a_step_asks_itself_is_counted() -> None:
     """CrewAI counts its tokens for all flows together, so that they are not recorded."""
 

@@ -16,6 +16,7 @@ from kinds import recorded
 from shop import CRITERIA, EVAL_SET, INSTRUCTIONS, PROMPT_TOKENS, REPLY_TOKENS, saying
 
 import fairtrial
+from commands import fairtrial as command
 from fairtrial.agents import find_agent
 from fairtrial.agents.endpoints.endpoint_client import BODY, HEADERS
 from fairtrial.errors import UsageError
@@ -63,6 +64,19 @@ SERVERS = {"responses": responses_server, "langgraph-server": langgraph_server, 
 every_server = pytest.mark.parametrize(
     "kind", [pytest.param(name, marks=[pytest.mark.agents] * (name == "adk-server")) for name in SERVERS]
 )
+
+
+@every_server
+def test_the_files_of_init_run_with_the_server(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`fairtrial init --agent TARGET` writes a gate that `fairtrial run` passes, without an argument."""
+    monkeypatch.chdir(tmp_path)
+    Path("questions.csv").write_text("question\nWhere is A-17?\nhello\n")
+    with SERVERS[kind]() as target:
+        assert command("init", "--agent", target, "--csv", "questions.csv").code == 0
+        monkeypatch.chdir(next(path.parent for path in tmp_path.rglob("fairtrial.toml")))
+        done = command("run", "--lang", "en")
+    assert done.code == 0, done.out + done.err
+    assert "PASSED" in done.out
 
 
 @every_server

@@ -15,6 +15,8 @@ from fairtrial.formats.adk.evalset import case as read_case
 from fairtrial.formats.adk.write import case_json
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.case import EvalCase
+from fairtrial.text.languages import speaking
+from fairtrial.text.translated_lines import say_sentence
 
 CRITERIA: dict[str, Any] = {"tool_trajectory_avg_score": 1.0}
 pytestmark = [
@@ -88,9 +90,33 @@ def test_a_guardrail_that_does_not_fire_is_a_failure_of_the_agent() -> None:
 def test_another_failure_is_a_failure(query: str, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake of the agent is not its guardrail, and an outage is never expected."""
     monkeypatch.setattr("fairtrial.agents.restarts._PAUSE", 0.0)
-    ((_, recording),) = make_run(guarded, query, expected="Guardrail" if query == "bug" else "ProviderError").recordings
+    ((_, recording),) = make_run(guarded, query).recordings
     assert recording.failure is not None
     assert recording.failure.side == side
+    assert recording.failure.cause.endswith("; the case expects the failure 'GuardrailTriggered'")
+
+
+def test_an_outage_with_the_expected_name_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An outage is never expected."""
+    monkeypatch.setattr("fairtrial.agents.restarts._PAUSE", 0.0)
+    ((_, recording),) = make_run(guarded, "outage", expected="ProviderError").recordings
+    assert recording.failure is not None
+    assert recording.failure.side == "infrastructure"
+    assert "expects" not in recording.failure.cause
+
+
+@pytest.mark.parametrize("language", ["ko", "ja", "zh-CN", "zh-TW"])
+def test_the_expected_failure_is_told_in_the_language_of_the_reader(language: str) -> None:
+    """Each part of the reason has a translation."""
+    with speaking(language):
+        said = [say_sentence(f"{text} 'Guardrail'") for text in ("the attempt failed:", "the case expects the failure")]
+    assert not any("the " in text for text in said)
+
+
+def test_a_guardrail_that_does_not_fire_is_no_error_of_the_agent() -> None:
+    """Nothing broke: the reason says what the case expects."""
+    (failed,) = fairtrial.failures(make_run(guarded, "hello")).failed
+    assert failed.reason == "the attempt failed: the case expects the failure 'GuardrailTriggered', and nothing failed"
 
 
 @pytest.mark.agents

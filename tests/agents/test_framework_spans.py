@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import shop
+from down_servers import NEEDS_RESULT, Orders, by_own_client, every_client, every_server
 from shop import CRITERIA, cancel_order, get_order, move, saying
 
 import fairtrial
@@ -196,7 +198,30 @@ def google_genai() -> Ask:
     return ask
 
 
+def openai_agents() -> Ask:
+    """Two agents of the OpenAI Agents SDK."""
+    pytest.importorskip("agents.lifecycle")
+    from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool, set_tracing_disabled
+    from chat_server import ChatServer, model
+    from openai import AsyncOpenAI
+
+    async def ask(query: str) -> str:
+        set_tracing_disabled(disabled=False)
+        with ChatServer(model) as server:
+            async with AsyncOpenAI(base_url=server.url, api_key="none") as client:
+                scripted = OpenAIChatCompletionsModel("scripted", client)
+                tools = [function_tool(one) for one in (get_order, cancel_order)]
+                found = await Runner.run(Agent(name="clerk", model=scripted, tools=tools), query)
+                polite = Agent(name="polite", model=scripted)
+                last = await Runner.run(polite, f"Politely: {found.final_output}")
+        set_tracing_disabled(disabled=True)
+        return str(last.final_output)
+
+    return ask
+
+
 FRAMEWORKS = [
+    openai_agents,
     strands,
     pydantic_ai,
     agent_framework,
@@ -210,6 +235,8 @@ FRAMEWORKS = [
 ]
 WITHOUT_TOKENS = [agno, llama_index, crewai, smolagents, claude]
 """The instrumentations that see the models of providers only, and that of Claude, which tells a total of all calls."""
+WITHOUT_CAUSES = [agno, claude, google_genai, strands]
+"""The frameworks whose spans of a failing tool hold only the text of its exception."""
 
 
 @pytest.mark.parametrize("make", FRAMEWORKS, ids=lambda make: make.__name__)
@@ -226,3 +253,30 @@ def test_agents_that_a_function_runs_are_recorded(make: Callable[[], Ask]) -> No
     expected_tokens = 0 if make in WITHOUT_TOKENS else 45
     assert sum(usage.total_tokens or 0 for usage in invocation.usages or ()) == expected_tokens
     assert recording.trace.incomplete == ""
+
+
+@every_client
+@every_server
+@pytest.mark.parametrize("make", FRAMEWORKS, ids=lambda make: make.__name__)
+def test_a_tool_that_is_down_below_a_function_is_not_the_agents_fault(
+    make: Callable[[], Ask], server: Any, client: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The spans tell the error of the tool, or the run notes it while the framework handles it."""
+    if client is by_own_client and make in WITHOUT_CAUSES:
+        pytest.skip("its spans hold the text of the exception, and not the cause")
+    ask = make()
+    with server() as url:
+        monkeypatch.setattr(shop, "ORDERS", Orders(lambda: client(url)))
+        (result,) = fairtrial.evaluate(fairtrial.EvalSet("shop", (NEEDS_RESULT,)), ask, CRITERIA, record="spans").cases
+    assert {fault.side for fault in result.invalidations or ()} == {"infrastructure"}
+
+
+@pytest.mark.parametrize("make", FRAMEWORKS, ids=lambda make: make.__name__)
+def test_a_tool_that_has_no_such_order_below_a_function_leaves_the_fault_with_the_agent(
+    make: Callable[[], Ask], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The exception of the tool is an answer: no server was down."""
+    ask = make()
+    monkeypatch.setattr(shop, "ORDERS", {})
+    (result,) = fairtrial.evaluate(fairtrial.EvalSet("shop", (NEEDS_RESULT,)), ask, CRITERIA, record="spans").cases
+    assert result.invalidations == ()

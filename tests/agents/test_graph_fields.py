@@ -22,7 +22,7 @@ pytest.importorskip("langgraph")
 
 from langchain_core.messages import AIMessage, BaseMessage  # noqa: E402
 from langchain_core.output_parsers import StrOutputParser  # noqa: E402
-from langchain_core.prompts import ChatPromptTemplate  # noqa: E402
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder  # noqa: E402
 from langchain_core.runnables import RunnableBranch, RunnableLambda, RunnablePassthrough  # noqa: E402
 from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
 from langgraph.graph import START, StateGraph  # noqa: E402
@@ -233,6 +233,34 @@ def test_a_prompt_with_more_variables_is_a_fault_of_the_case() -> None:
     assert "the prompt needs 'language'" in one.failure.cause
     state = SessionInput("shop", "user", {"language": "German"})
     assert replies(recorded(chain, "hello", session=state)) == ["You said: hello"]
+
+
+@pytest.mark.parametrize("is_optional", [True, False])
+def test_a_chain_with_a_place_for_messages_gets_those_so_far(*, is_optional: bool) -> None:
+    """The second turn has the message and the reply of the first one. A case may begin with messages of its own."""
+    seen: list[list[str]] = []
+
+    def repeat(prompt: Any) -> str:
+        seen.append([str(message.text) for message in prompt.to_messages()])
+        return f"reply {len(seen)}"
+
+    place = MessagesPlaceholder("chat_history", optional=is_optional)
+    chain = ChatPromptTemplate([place, ("human", "{input}")]) | RunnableLambda(repeat)
+    assert replies(recorded(chain, "hello", "again")) == ["reply 1", "reply 2"]
+    assert seen == [["hello"], ["hello", "reply 1", "again"]]
+    seen.clear()
+    state = SessionInput("shop", "user", {"chat_history": [("ai", "Welcome.")]})
+    recorded(chain, "hello", "again", session=state)
+    assert seen == [["Welcome.", "hello"], ["Welcome.", "hello", "reply 1", "again"]]
+
+
+@pytest.mark.parametrize("name", ["a chat model", "a function of a text", "a function of messages"])
+def test_a_state_that_a_runnable_has_no_place_for_is_a_fault_of_the_case(name: str) -> None:
+    """It was dropped without a word."""
+    one = recorded(RUNNABLES[name][0], "hello", session=SessionInput("shop", "user", {"language": "German"}))
+    assert one.failure is not None
+    assert one.failure.side == "expectation"
+    assert "the state of session_input has 'language'" in one.failure.cause
 
 
 def test_a_picture_does_not_fit_into_a_field() -> None:

@@ -106,6 +106,14 @@ def test_what_came_before_an_error_is_kept() -> None:
     assert [call.name for call in recording.trace.invocations[0].tool_calls] == ["get_order"]
 
 
+def test_the_failure_of_a_tool_stands_beside_what_the_model_got() -> None:
+    """The text for the model does not tell that a server was down, and the span of the tool does."""
+    trace = record(lambda query: answer(query, failure="Connection refused"), "Where is A-17?").trace
+    (result,) = (step for step in trace.invocations[0].steps or () if isinstance(step, fairtrial.ToolResult))
+    told = {"item": "teapot", "state": "shipped"}
+    assert (result.is_error, result.response) == (True, {"error": "Connection refused", "result": told})
+
+
 def test_the_calls_of_a_simulated_user_are_not_the_agents() -> None:
     """A user that writes spans of models in the same process speaks between the turns."""
 

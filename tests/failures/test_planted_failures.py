@@ -73,7 +73,7 @@ def test_each_kind_is_a_mode_of_its_own(planted: tuple[list[Planted], Run, Failu
         ("the reply is empty", "the reply is empty"),
         ("the search fails", "find_rooms answers with an error: Error: no rooms table for … (code #)"),
         ("the conversation stops", "the conversation ends before all messages of the user"),
-        ("the agent breaks", "the agent breaks: KeyError: …"),
+        ("the agent breaks", "the attempt fails: KeyError: …"),
     ],
 )
 def test_modes_have_plain_names(planted: tuple[list[Planted], Run, Failures], kind: str, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from builders import trace, turn, unknown_turn
@@ -27,6 +28,12 @@ def score(*checks: WorkspaceCheck, of: Trace | None = None) -> list[float | None
     """The values of checks."""
     case = EvalCase("c", workspace=Workspace(checks=checks))
     return [part.value for part in WorkspaceChecks()(of or trace(DONE), case).parts]
+
+
+def test_tokens_are_not_decided_if_a_call_does_not_report_them() -> None:
+    """The sum of the others would be too low."""
+    some = msgspec.structs.replace(DONE, usages=(Usage(90, 10), Usage()))
+    assert score(WorkspaceCheck("tokens", at_most=100), of=trace(some)) == [None]
 
 
 @pytest.mark.parametrize(

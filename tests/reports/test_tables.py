@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from fairtrial.records.score import PartKey, Score
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult, Trace, Usage
 from fairtrial.reports import tables
 from fairtrial.reports.table_rows import TABLES, list_types
+from fairtrial.reports.views.view_rows import sum_tokens
 from finished import FinishedRun
 from hostile_corpus import HOSTILE, filled
 
@@ -84,6 +86,10 @@ def test_attempts_and_outcomes_hold_the_numbers() -> None:
     assert attempt["valid"] is False
     assert attempt["fault"] == "judge"
     assert (attempt["failure_side"], attempt["input_tokens"], attempt["judge_cost"]) == ("agent", 7, 0.5)
+    usage = {"input_tokens": 7, "output_tokens": 3, "inference_calls": 2, "unreported_calls": 1}
+    (attempt,) = rows("attempts", dataclasses.replace(RUN, results=(replace(RESULT, usage=usage),)))
+    assert (attempt["inference_calls"], attempt["input_tokens"], attempt["output_tokens"]) == (2, None, None)
+    assert sum_tokens(usage) is None
     match, tokens = rows("outcomes")
     assert (match["value"], match["threshold"], match["verdict"], match["judge_calls"]) == (0.5, 0.8, "failed", 2)
     assert (tokens["value"], tokens["threshold"], tokens["judge_calls"]) == (None, None, None)

@@ -21,6 +21,7 @@ from fairtrial.reports import json_report
 from fairtrial.reports.terminal import case as attempt
 from fairtrial.reports.transcript import Transcript
 from fairtrial.reports.transcript_lines import fold_middle, transcript_lines
+from fairtrial.reports.views.view_attempts import step_view
 from fairtrial.text.display import fold
 from finished import FinishedRun
 from schema_checks import check_shape
@@ -70,6 +71,16 @@ def test_the_work_inside_of_a_tool_stands_indented_before_its_result() -> None:
         'result: ask: "it is 7"',
         "agent: 7",
     ]
+
+
+def test_steps_inside_of_a_tool_that_are_not_recorded_are_told() -> None:
+    """No steps would look like an agent that did nothing. The page and JSON get the reason."""
+    inner = Trace((Invocation(Message("ask"), None, Message("it is 7")),))
+    result = ToolResult("ask", "it is 7", inner=inner)
+    shown = lines(trace(turn(call("ask"), result, query="how many?", reply="7")))
+    assert shown[2:4] == ["agent:   ↳ (not recorded)", "agent:   ↳ it is 7"]
+    unknown, reply = step_view(result).inner
+    assert (unknown.withheld, reply.text) == ("the steps of this agent are not recorded", "it is 7")
 
 
 def test_the_expectation_stands_beside_what_happened() -> None:

@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
+from fairtrial.agents.outages import describe_failure
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import route_call
 from fairtrial.errors import AgentError
 from fairtrial.records.trace import Step, ToolCall, ToolResult
-from fairtrial.text.display import describe_error
 
 if TYPE_CHECKING:
     from fairtrial.protocols import Environment
@@ -95,7 +95,7 @@ def _reporting(report: Report, record: ToolCall) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        report(ToolResult(record.name, {"error": describe_error(error)}, record.id, is_error=True))
+        report(ToolResult(record.name, {"error": describe_failure(error)}, record.id, is_error=True))
         raise
 
 

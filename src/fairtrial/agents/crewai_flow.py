@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.function import result_in_thread
+from fairtrial.agents.graphs.graph_fields import is_text
 from fairtrial.agents.observed_framework import ObservedSession, Opening
 from fairtrial.agents.observers.crewai_observer import EXTRA, CrewObserver, collect_inputs, read_system, text_of_output
 from fairtrial.agents.plain import as_text
@@ -155,13 +156,14 @@ class _Asking:
 def _message_input(flow: Any, inputs: dict[str, Any]) -> str:
     """Return the field of the flow's state that gets the message of the user."""
     fields = getattr(type(flow.state), "model_fields", None)
-    if fields is None or _MESSAGE in fields:
+    if fields is None or (_MESSAGE in fields and is_text(fields[_MESSAGE].annotation)):
         return _MESSAGE
     names = [str(name) for name in fields if name != "id" and name not in inputs]
-    if len(names) == 1:
-        return names[0]
+    texts = [name for name in names if is_text(fields[name].annotation)]
+    if len(texts) == 1:
+        return texts[0]
     raise UsageError(
-        "the state of the flow needs a field for the message of the user, for example message: str; "
+        "the state of the flow needs a field for the text of the user's message, for example message: str; "
         f"its fields are {', '.join(names) or 'none'}; the factory can name one: (flow, {{'message': 'NAME'}})",
         code="unusable-agent",
     )

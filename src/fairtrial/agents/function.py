@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from fairtrial.agents.calling import Calls, Report, wants_calls
 from fairtrial.agents.outages import uses_other_loop
 from fairtrial.agents.signatures import check_parameters, wants_text
-from fairtrial.errors import AgentError
+from fairtrial.errors import AgentError, spell
 from fairtrial.records.trace import (
     About,
     Durations,
@@ -85,6 +85,14 @@ class FunctionAgent:
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
         """Return why the function cannot take pictures and files. They are in the conversation, as `parts`."""
         return "the function takes only the text of the message" if wants_text(self.function) else ""
+
+    @property
+    def missing_calls(self) -> str:
+        """A note if cases expect calls, and the function returned none."""
+        return (
+            "the function returned no calls, and cases expect calls; if it calls tools inside of an SDK, record them "
+            f"with {spell('record')} spans"
+        )
 
     @property
     def documentation(self) -> str:

@@ -14,6 +14,7 @@ from fairtrial.agents.graphs.graph_fields import (
     MESSAGE,
     MESSAGES,
     TEXT,
+    find_history,
     find_input,
     find_reply,
     is_function,
@@ -230,12 +231,19 @@ class LangGraphSession(FrameworkSession):
         if self._field:
             # A graph without messages begins again with each message, unless its checkpointer keeps the state.
             state = {} if self._checkpointer and not is_first else self._initial
-            messages = [*self._state.get("messages", ()), human]
+            earlier = self._state.get("messages", ())
+            messages = [*earlier, human]
             self._state = {"messages": messages}
+            if self._field in (TEXT, MESSAGE, MESSAGES):
+                self._refuse_state()
             if self._field in (MESSAGE, MESSAGES):
                 return human if self._field == MESSAGE else messages
             refuse_parts(parts, "a field that takes a text")
-            return message if self._field == TEXT else self._fill({**state, self._field: message})
+            if self._field == TEXT:
+                return message
+            if history := find_history(self._runnable):
+                state = {**state, history: [*state.get(history, ()), *earlier]}
+            return self._fill({**state, self._field: message})
         state = {key: value for key, value in self._state.items() if key != INTERRUPT}
         if self._checkpointer and not is_first:
             return {"messages": [human]}
@@ -250,6 +258,14 @@ class LangGraphSession(FrameworkSession):
         if is_chain and self._field in ("", MESSAGES) and (calls := open_calls(self._state.get("messages", ()))):
             names = ", ".join(repr(call.name) for call in calls)
             raise UnfitCaseError(f"the model has called {names} and waits for results, but nothing runs its tools")
+
+    def _refuse_state(self) -> None:
+        """Raise UnfitCaseError if the case has a state, which the input of the runnable has no place for."""
+        if self._initial:
+            names = ", ".join(map(repr, self._initial))
+            raise UnfitCaseError(
+                f"the state of session_input has {names}, and the runnable takes only the message and no fields"
+            )
 
     def _fill(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Return the fields of a message. Raises UnfitCaseError if the prompt of a chain has others."""

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.function import in_task
 from fairtrial.agents.nested_runs import ToolAtWork, current_stage, current_tool, tool_at_work
+from fairtrial.agents.outages import describe_failure
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import Answer, route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.errors import UsageError
 from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult, Trace, Usage
-from fairtrial.text.display import describe_error
 
 if TYPE_CHECKING:
     from fairtrial.protocols import Environment, Item
@@ -158,7 +158,7 @@ class Observer:
                 else:
                     answer = await route_call(self.environment, call, declaration, real, as_json=as_json)
         except Exception as error:
-            self.note_result(call.id, {"error": describe_error(error)}, is_error=True, inner=tool.inner)
+            self.note_result(call.id, {"error": describe_failure(error)}, is_error=True, inner=tool.inner)
             raise
         finally:
             self._times.end("tool", call.id)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairtrial.system.importing import is_library
+from fairtrial.text.display import describe_error
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _CLASSES = frozenset(
@@ -160,15 +161,29 @@ def find_outage(error: BaseException) -> Outage | None:
     The outermost exception with a status decides, among the exception and its causes (`raise ... from`). For example,
     the status 400 is not an outage. A group of exceptions is an outage if each of its exceptions is an outage.
     """
+    link = _find_link(error)
+    return None if link is None else link[1]
+
+
+def describe_failure(error: BaseException) -> str:
+    """Return an exception as `Type: message`, and the outage that caused it (`raise ... from`) behind `caused by`."""
+    link = _find_link(error)
+    text = describe_error(error)
+    return text if link is None or link[0] is error else f"{text}, caused by {describe_error(link[0])}"
+
+
+def _find_link(error: BaseException) -> tuple[BaseException, Outage] | None:
+    """Return the exception that is an outage, among an exception and its causes, and the outage."""
     for link in _chain(error):
         if isinstance(link, BaseExceptionGroup):
-            outages = [find_outage(inner) for inner in link.exceptions]
+            outages = [_find_link(inner) for inner in link.exceptions]
             return outages[-1] if all(outages) else None
         status = _status(link)
         if status is not None:
-            return Outage(status, _retry_after(link)) if status in _OUTAGES or status >= 500 else None
+            is_outage = status in _OUTAGES or status >= 500
+            return (link, Outage(status, _retry_after(link))) if is_outage else None
         if _is_transport_error(link) or is_missing_key(link) or uses_other_loop(link) or _is_lost_server(link):
-            return Outage(None)
+            return link, Outage(None)
     return None
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, on_stage
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer, observer_here
+from fairtrial.agents.outages import describe_failure, find_outage
 from fairtrial.agents.plain import as_text, is_reply, plain
 from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.token_usage import token_usage
@@ -325,15 +326,25 @@ def _wrap_routed_tool(tool: Any, author: str, observer: Observer) -> Any:
         async def stream(self, tool_use: Any, invocation_state: Any, **more: Any) -> AsyncGenerator[Any, None]:
             call = ToolCall(tool_use["name"], plain(tool_use["input"]), str(tool_use["toolUseId"]), author)
 
+            errors: list[BaseException] = []
+
+            def as_json(result: Any) -> Json:
+                # The text that the model reads need not tell the cause of an error.
+                response = _result_json(result)
+                is_down = bool(errors) and find_outage(errors[-1]) is not None
+                return {"error": describe_failure(errors[-1]), "result": response} if is_down else response
+
             async def real() -> Any:
                 last = None
                 async for last in tool.stream(tool_use, invocation_state, **more):
                     if type(last).__name__ == "ToolInterruptEvent":
                         raise _ToolInterrupt(last)
+                if isinstance(error := getattr(last, "exception", None), BaseException):
+                    errors.append(error)
                 return last.get("tool_result", last) if isinstance(last, dict) else last
 
             try:
-                answer = await observer.answer(call, _declaration(tool.tool_spec), real, as_json=_result_json)
+                answer = await observer.answer(call, _declaration(tool.tool_spec), real, as_json=as_json)
             except _ToolInterrupt as stop:
                 yield stop.event
                 return

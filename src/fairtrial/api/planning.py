@@ -26,7 +26,6 @@ from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.repository import ci_job, commit_of_folder
 from fairtrial.metrics.signature import add_signature, signature
-from fairtrial.protocols import Agent, RefusesEnvironment
 from fairtrial.recording.holding import DIRECT, Holding
 from fairtrial.recording.isolation.isolation_checks import isolate
 from fairtrial.records.run import RunInfo, now
@@ -36,6 +35,7 @@ from fairtrial.version import __version__
 if TYPE_CHECKING:
     from fairtrial.analysis.sequential import SequentialGate
     from fairtrial.planned_case import PairedRecordings, PlannedCases
+    from fairtrial.protocols import Agent
     from fairtrial.recording import OwnProcesses
 
 
@@ -121,13 +121,12 @@ def plan_run(
         **({"diagnose": run.diagnose} if run.diagnose else {}),
         **({} if run.holding == DIRECT else {"holding": run.holding.arguments}),
     }
-    refusal = target.refuses_environment if isinstance(target, RefusesEnvironment) else ""
     signatures = {"agent": signature(target), **user_signatures, **tool_signatures}
     info = run_info("run", arguments, notes, loaded_sets, signatures, attempt_choices)
     return Plan(
         info,
         tuple(cases),
-        agent=isolate(agent, run.record, run.holding, refusal) if run.holding.has_processes else target,
+        agent=isolate(agent, run.record, run.holding, target) if run.holding.has_processes else target,
         attempts=most_attempts,
         concurrency=run.concurrency,
         reply_timeout=run.reply_timeout,

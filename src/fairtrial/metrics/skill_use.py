@@ -66,9 +66,7 @@ def _reply(trace: Trace) -> str:
 
 def _decide_steps(check: WorkspaceCheck, trace: Trace) -> Decision:
     if check.type == "tokens":
-        totals = [usage.total_tokens for item in trace.invocations for usage in item.all_usages or ()]
-        numbers = [total for total in totals if total is not None]
-        return decide_number(check, sum(numbers), "tokens") if numbers else Decision(None, "no tokens are recorded")
+        return _decide_tokens(check, trace)
     if check.type == "seconds":
         durations = [item.durations.total for item in trace.invocations if item.durations is not None]
         seconds = [total for total in durations if total is not None]
@@ -84,6 +82,14 @@ def _decide_steps(check: WorkspaceCheck, trace: Trace) -> Decision:
         return Decision(not tools, f"called {', '.join(tools)}" if tools else "called none of them")
     names = [*used_skills(trace)] if check.type == "uses_skills" else calls
     return _in_order(check.tools, names, check.order)
+
+
+def _decide_tokens(check: WorkspaceCheck, trace: Trace) -> Decision:
+    totals = [usage.total_tokens for item in trace.invocations for usage in item.all_usages or ()]
+    numbers = [total for total in totals if total is not None]
+    if len(numbers) < len(totals):
+        return Decision(None, f"{len(totals) - len(numbers)} of {len(totals)} model calls have no tokens")
+    return decide_number(check, sum(numbers), "tokens") if numbers else Decision(None, "no tokens are recorded")
 
 
 def _calls(trace: Trace) -> Iterator[ToolCall]:

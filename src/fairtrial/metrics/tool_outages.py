@@ -18,15 +18,16 @@ _DOWN = re.compile(
     r"\b(?:Connect(?:ion)?(?:Refused|Reset|Aborted)?Error|(?:Connect|Read|Pool)Timeout|API(?:Connection|Timeout)Error"
     r"|RemoteProtocolError|gaierror|ServiceUnavailable(?:Error)?|Max retries exceeded)\b"
     r"|\bTimeoutError\W{1,4}(?:timed out|The (?:\w+ )?operation timed out|Errno \d)"
-    r"|(?:^|\")(?:timed out|The (?:\w+ )?operation timed out)(?:\"|$)"
+    r"|(?:^|\"|\btool_error: |\bbecause of error )(?:timed out|The (?:\w+ )?operation timed out)(?:\"|$)"
     r"|connection (?:was )?(?:refused|reset)|name or service not known|temporary failure in name resolution"
-    r"|\b(?:HTTP|status|status code|error|error code)[\s:=]*5\d\d\b"
+    r"|\b(?:HTTP|HTTPError|status|status code|error|error code)[\s:=]*5\d\d\b"
     r"|\b50[0234] (?:Internal Server Error|Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)",
     re.IGNORECASE,
 )
 """The class of an exception of a client, the message of a system, or a status of 500 and above.
 
-A socket says `timed out` or `The read operation timed out`. A `TimeoutError` without these words may be a limit of the
+A socket says `timed out` or `The read operation timed out`. Spans of Claude Code and the Google Gen AI SDK put words
+before it. A `TimeoutError` without these words may be a limit of the
 agent's own.
 """
 _VALUE = re.compile(r"\w*\d[\w.,:/-]*\w|\d")

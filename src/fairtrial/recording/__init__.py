@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from fairtrial.agents.function import FunctionAgent
 from fairtrial.agents.restarts import Restarts
-from fairtrial.errors import SimulatorError, StoreError, UsageError, spell
+from fairtrial.errors import SimulatorError, StoreError, UsageError
+from fairtrial.protocols import ExplainsMissingCalls
 from fairtrial.recording.error_descriptions import find_cause
 from fairtrial.recording.held_conversation import HeldConversation, Limits
 from fairtrial.recording.holding import DIRECT, Holding
@@ -117,11 +117,9 @@ async def record(
             await agent.end()
     if running.restarts.summary:
         watcher.note(running.restarts.summary)
-    if running.lacks_calls and isinstance(agent, FunctionAgent):
-        watcher.note(
-            "the function returned no calls, and cases expect calls; if it calls tools inside of an SDK, record them "
-            f"with {spell('record')} spans"
-        )
+    silent: object = agent if running.lacks_calls else None
+    if isinstance(silent, ExplainsMissingCalls) and silent.missing_calls:
+        watcher.note(silent.missing_calls)
 
 
 def _attempts(planned_case: PlannedCase, attempts: int) -> range:

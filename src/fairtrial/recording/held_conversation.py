@@ -338,8 +338,11 @@ class HeldConversation:
         tries = "" if self.invocations else self._first_call.tries
         if self._request is not None:
             self.invocations.append(self._builder.without_reply(self._request))
-        failure = Failure(find_side(error), f"{find_cause(error)}{find_place(error)}{tries}", shorten_traceback(error))
-        return self._recording(failure, "failure")
+        cause = f"{find_cause(error)}{find_place(error)}{tries}"
+        expected = self._planned_case.case.expected_failure
+        if expected and expected not in cause:
+            cause = f"{cause}; the case expects the failure {expected!r}"
+        return self._recording(Failure(find_side(error), cause, shorten_traceback(error)), "failure")
 
 
 def _add_usage(first: ModelUsage | None, second: ModelUsage | None) -> ModelUsage | None:

@@ -142,7 +142,7 @@ def _judging(summary: Summary) -> Rows:
 
 def notes(summary: Summary) -> RenderableType:
     """Return the notes on the numbers of a run, a line for each."""
-    return Group(*(Text(visible(say("note: {note}", note=note)), "yellow") for note in summary.notes))
+    return Group(*(Text(visible(say("note: {note}", note=say_sentence(note))), "yellow") for note in summary.notes))
 
 
 def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableType:

@@ -116,8 +116,8 @@ ATTEMPT = (
     Column("failure_cause", "string", lambda own: None if own.result.failure is None else own.result.failure.cause),
     Column("ended_by", "string", "result.ended_by"),
     Column("inference_calls", "int64", lambda own: (own.result.usage or {}).get("inference_calls")),
-    Column("input_tokens", "int64", lambda own: (own.result.usage or {}).get("input_tokens")),
-    Column("output_tokens", "int64", lambda own: (own.result.usage or {}).get("output_tokens")),
+    Column("input_tokens", "int64", lambda own: _tokens(own.result, "input_tokens")),
+    Column("output_tokens", "int64", lambda own: _tokens(own.result, "output_tokens")),
     Column("judge_calls", "int64", lambda own: None if (judge := own.result.judge) is None else judge.calls),
     Column("judge_cost", "double", lambda own: None if (judge := own.result.judge) is None else judge.cost),
     Column("warnings", "list", "result.warnings"),
@@ -241,6 +241,12 @@ def table_attempt(run: RunInfo, result: CaseResult, recording: Recording | None 
     """Return an attempt with its verdicts."""
     verdicts = result.verdicts
     return TableAttempt(run, result, verdicts, result.combine_verdicts(verdicts), recording)
+
+
+def _tokens(result: CaseResult, name: str) -> int | None:
+    """Return the tokens of one kind, or None if a call does not report them: a sum would be too low."""
+    usage = result.usage or {}
+    return None if usage.get("unreported_calls") else usage.get(name)
 
 
 def _inner(score: Score, above: str = "") -> Iterator[tuple[str, Score]]:

@@ -12,7 +12,7 @@ from fairtrial.records.failure_mode import FailedAttempt
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult
 from fairtrial.records.score import Score
-from fairtrial.records.trace import Invocation, Step, ToolResult, Trace
+from fairtrial.records.trace import Invocation, Message, Step, ToolResult, Trace
 
 if TYPE_CHECKING:
     from fairtrial.records.expectation import ExpectedCase
@@ -126,8 +126,13 @@ def _reasons(
 
 
 def inner_steps(result: ToolResult) -> Iterator[Step]:
-    """Yield the steps of the agent that answered as a tool, each of its replies behind the steps that led to it."""
+    """Yield the steps of the agent that answered as a tool, each of its replies behind the steps that led to it.
+
+    A message without content stands for steps that are not recorded.
+    """
     for invocation in result.inner.invocations if result.inner is not None else ():
+        if invocation.steps is None:
+            yield Message("", withheld="the steps of this agent are not recorded")
         yield from invocation.steps or ()
         if invocation.final_response is not None:
             yield invocation.final_response

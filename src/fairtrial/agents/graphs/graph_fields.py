@@ -84,6 +84,18 @@ def list_variables(chain: Any) -> Sequence[str]:
     return variables if isinstance(variables, list) else ()
 
 
+def find_history(chain: Any) -> str:
+    """Return the field in which a chain takes the messages before the latest one, or an empty text.
+
+    It is the only field that takes a list of messages, for example that of a `MessagesPlaceholder`.
+    """
+    if hasattr(chain, "stream_channels"):
+        return ""
+    properties = _read_properties(chain)
+    lists = [name for name, own in properties.items() if own.get("type") == "array" and "HumanMessage" in as_text(own)]
+    return lists[0] if len(lists) == 1 else ""
+
+
 def _fields(runnable: Any, asked: str = "") -> dict[str, bool] | None:
     """Return the fields of the input, and whether each takes a text. It is None if nothing is known."""
     builder: Any = getattr(runnable, "builder", None)
@@ -95,7 +107,7 @@ def _fields(runnable: Any, asked: str = "") -> dict[str, bool] | None:
             hints = typing.get_type_hints(builder.input_schema)
         except Exception:  # noqa: BLE001  (annotations are code of users)
             hints = {}
-        return {name: _is_text(hints.get(name, str)) for name in channels}
+        return {name: is_text(hints.get(name, str)) for name in channels}
     return None if hasattr(runnable, "stream_channels") else _fields_of_chain(runnable, asked)
 
 
@@ -199,9 +211,10 @@ def _first_step(chain: Any) -> Any:
     return steps[0] if steps else next((own for own in inner if own is not None), None)
 
 
-def _is_text(annotation: Any) -> bool:
+def is_text(annotation: Any) -> bool:
+    """Whether a field with an annotation takes a text, for example `str | None`."""
     if annotation in (str, Any):
         return True
     origin: Any = typing.get_origin(annotation)
     members: Iterable[Any] = typing.get_args(annotation)
-    return origin in (typing.Union, types.UnionType) and any(map(_is_text, members))
+    return origin in (typing.Union, types.UnionType) and any(map(is_text, members))

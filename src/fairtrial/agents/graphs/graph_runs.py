@@ -12,13 +12,13 @@ from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.graphs.described_models import ENVIRONMENT
 from fairtrial.agents.graphs.tool_nodes import declaration, is_let_through, response_in
 from fairtrial.agents.nested_runs import collect_requests
+from fairtrial.agents.outages import describe_failure
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import check_untouched
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.records.trace import AgentDetails, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import describe_error
 
 if TYPE_CHECKING:
     from fairtrial.protocols import Environment
@@ -208,7 +208,7 @@ class GraphWatch:
             (self._usages if outer is None else outer.usages).extend(_all_usages(tool))
             return
         call = tool.call
-        tool.result = ToolResult(call.name, {"error": describe_error(error)}, call.id, call.author, is_error=True)
+        tool.result = ToolResult(call.name, {"error": describe_failure(error)}, call.id, call.author, is_error=True)
 
     def note_token(self, text: str, run: str) -> None:
         """Note a piece that a model streams. The pieces of a model inside a tool are not for the user."""

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from fairtrial.agents.adk_events import declarations_of_tool, items_of_event, text_of_instruction
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.nested_runs import ToolAtWork, begin_tool, current_tool, end_tool
+from fairtrial.agents.outages import describe_failure
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import describe_declaration, route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.records.trace import AgentDetails, Event, ToolCall, ToolResult
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import describe_error
 
 if TYPE_CHECKING:
     from fairtrial.protocols import Environment, Item
@@ -154,6 +154,6 @@ def make_plugin(watch: Watch, environment: Environment | None) -> Any:
             watch.end_tool(str(tool_context.function_call_id), plain(result))
 
         async def on_tool_error_callback(self, *, tool_context: Any, error: Any = None, **_: Any) -> None:
-            watch.end_tool(str(tool_context.function_call_id), {"error": describe_error(error)}, is_error=True)
+            watch.end_tool(str(tool_context.function_call_id), {"error": describe_failure(error)}, is_error=True)
 
     return Watcher(name="fairtrial")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.agents.nested_runs import ToolAtWork, current_tool, tool_at_work
 from fairtrial.agents.observers.openai_items import EXTRA, declaration, find_model, read_steps, read_usage
+from fairtrial.agents.outages import describe_failure
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import describe_object, route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.formats.message_entries import read_arguments
 from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import describe_error
 
 if TYPE_CHECKING:
     from fairtrial.protocols import Environment, Item
@@ -170,7 +170,7 @@ class Watch:
         response = as_response(result)
         if error is not None:
             # The text that the agent reads need not tell the failure, for example that a server was down.
-            response = {"error": describe_error(error), "result": response}
+            response = {"error": describe_failure(error), "result": response}
         self.usages += work.usages if work is not None else ()
         self._report(ToolResult(call.name, response, call_id, call.author, is_error=is_error, inner=inner))
 

@@ -7,15 +7,18 @@ import json
 import sys
 import threading
 import weakref
+from contextlib import suppress
 from importlib.metadata import entry_points
 from typing import Any
 
+from fairtrial.agents.outages import describe_failure
 from fairtrial.agents.plain import plain
 from fairtrial.agents.tracing.framework_switches import switch_on
 from fairtrial.agents.tracing.span_collection import SpanCollection, current_collection
 from fairtrial.errors import UsageError
 from fairtrial.formats.spans import agents_sdk_export
 from fairtrial.formats.spans.flat import flat_span
+from fairtrial.formats.spans.span_values import hex_id
 from fairtrial.system.importing import import_extra
 
 EXTRA = "spans"
@@ -40,10 +43,10 @@ def open_routes() -> None:
     provider = _own_provider()
     _route_proxies()
     _attach_to_user()
+    switch_on(provider, is_private=_global_provider() is None)
+    _instrument(provider)  # that of the OpenAI Agents SDK takes the processors away
     if "agents.tracing" in sys.modules:
         _bridge_agents_sdk()
-    switch_on(provider, is_private=_global_provider() is None)
-    _instrument(provider)
 
 
 def forget(collection: SpanCollection) -> None:
@@ -160,16 +163,19 @@ def _attach_to_user() -> None:
 
 @functools.cache
 def _bridge_agents_sdk() -> None:
-    """Read the spans of the OpenAI Agents SDK, which has traces of its own, beside the processors that it has."""
+    """Read the spans of the OpenAI Agents SDK, which has traces of its own, beside the processors that it has.
+
+    If an instrumentation is installed, it tells the same spans with more content, but not the exceptions of tools.
+    """
     try:
         from agents.tracing import add_trace_processor
         from agents.tracing.processor_interface import TracingProcessor
     except ImportError:
         return
-    if any(entry_point.name == "openai_agents" for entry_point in entry_points(group=_INSTRUMENTORS)):
-        return  # the instrumentation tells the same spans, with more content
 
-    class Processor(TracingProcessor):  # type: ignore[misc, unused-ignore]
+    watching = _make_watcher(TracingProcessor)
+
+    class Reading(watching):  # type: ignore[misc, valid-type]
         def on_trace_start(self, trace: Any) -> None:
             _begin(f"agents:{trace.trace_id}")
 
@@ -177,10 +183,31 @@ def _bridge_agents_sdk() -> None:
             _add_exported(trace)
 
         def on_span_start(self, span: Any) -> None:
+            super().on_span_start(span)
             _begin(f"agents:{span.trace_id}")
 
         def on_span_end(self, span: Any) -> None:
             _add_exported(span)
+
+    is_instrumented = any(entry_point.name == "openai_agents" for entry_point in entry_points(group=_INSTRUMENTORS))
+    add_trace_processor(watching() if is_instrumented else Reading())
+
+
+def _make_watcher(base: Any) -> Any:
+    """Return a class that watches tools. An instrumentation reads the traces and the spans."""
+
+    class Watching(base):  # type: ignore[misc, unused-ignore]
+        def on_trace_start(self, trace: Any) -> None:
+            """Nothing is read."""
+
+        def on_trace_end(self, trace: Any) -> None:
+            """Nothing is read."""
+
+        def on_span_start(self, span: Any) -> None:
+            _note_exceptions(span)
+
+        def on_span_end(self, span: Any) -> None:
+            """Nothing is read."""
 
         def shutdown(self) -> None:
             """Nothing is open."""
@@ -188,7 +215,28 @@ def _bridge_agents_sdk() -> None:
         def force_flush(self) -> None:
             """Nothing waits."""
 
-    add_trace_processor(Processor())
+    return Watching
+
+
+def _note_exceptions(span: Any) -> None:
+    """Note the exception of a tool. The SDK sets an error while it handles the exception, and the error may hide it.
+
+    The error itself stays as it is, because the user's exporters send it elsewhere.
+    """
+    set_error = span.set_error
+
+    def note_and_set(error: Any) -> None:
+        exception, collection = sys.exc_info()[1], current_collection()
+        if exception is not None and collection is not None:
+            collection.note_error(hex_id(span.span_id), describe_failure(exception))
+            current = import_extra("opentelemetry.trace", EXTRA).get_current_span()
+            if span.span_data.name in getattr(current, "name", ""):  # that of an instrumentation for the same call
+                collection.note_error(f"{current.get_span_context().span_id:016x}", describe_failure(exception))
+        set_error(error)
+
+    if getattr(span.span_data, "type", "") == "function":
+        with suppress(AttributeError):  # a span of another implementation
+            span.set_error = note_and_set
 
 
 def _add_exported(item: Any) -> None:

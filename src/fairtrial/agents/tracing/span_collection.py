@@ -10,6 +10,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from fairtrial.formats.spans.span import Span
+
 if TYPE_CHECKING:
     from fairtrial.formats.spans.span import SpanItem
 
@@ -34,6 +38,7 @@ class SpanCollection:
     traces: set[str] = field(default_factory=set)
     latest: float = 0.0
     _items: list[SpanItem] = field(default_factory=list)
+    _errors: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, items: Iterable[SpanItem]) -> None:
@@ -43,9 +48,15 @@ class SpanCollection:
                 if len(self._items) >= MOST_SPANS:
                     self.gap = self.gap or f"a turn has more than {MOST_SPANS:,} spans"
                     return
+                if isinstance(item, Span) and item.span_id in self._errors:
+                    item = replace(item, failure=self._errors[item.span_id])  # noqa: PLW2901
                 self._items.append(item)
                 self.traces.add(item.trace_id)
             self.latest = time.monotonic()
+
+    def note_error(self, span_id: str, error: str) -> None:
+        """Note the error of a span that has not ended, which the span itself may hide."""
+        self._errors[span_id] = error
 
     @property
     def size(self) -> int:
@@ -56,6 +67,7 @@ class SpanCollection:
         """Return the spans since the last time, and forget them."""
         with self._lock:
             taken, self._items = self._items, []
+            self._errors.clear()
         return taken
 
 

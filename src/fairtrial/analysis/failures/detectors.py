@@ -105,7 +105,7 @@ def breaks(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:
         return
     template = make_template(error_text(failure.cause))
     place = len(conversation.events) - 1 if conversation.events else None
-    reason = f"the agent broke: {shorten(failure.cause, 300)}"
+    reason = f"the attempt failed: {shorten(failure.cause, 300)}"
     yield Ranked(0, Finding(Signature("break", template=template), place, reason, "break"))
 
 

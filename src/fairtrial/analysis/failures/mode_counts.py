@@ -18,7 +18,7 @@ from fairtrial.analysis.failures.failure_tally import (
     Member,
     SignatureTally,
 )
-from fairtrial.analysis.failures.mode_names import name_mode
+from fairtrial.analysis.failures.mode_names import name_mode, name_modes
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE, Group, features, group
 from fairtrial.analysis.failures.shared_features import CaseFeatures, majority, shared_features
 from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures, SharedFeature, Signature
@@ -67,8 +67,12 @@ def count_modes(
         [(own.signatures, _by_case(of_mode)) for (own, _), of_mode in zip(groups_with_cases, members, strict=True)],
         tally.passes,
     )
+    names = name_modes([own.signatures for own, _ in groups_with_cases])
     modes = tuple(
-        _make_mode(n, own, [tally.signatures[entry] for entry in own.signatures], cases, (of_mode, shared[n - 1]))
+        replace(
+            _make_mode(n, own, [tally.signatures[entry] for entry in own.signatures], cases, (of_mode, shared[n - 1])),
+            name=names[n - 1],
+        )
         for n, ((own, cases), of_mode) in enumerate(zip(groups_with_cases, members, strict=True), 1)
     )
     number_of = {signature: mode.number for mode in modes for signature in mode.signatures}

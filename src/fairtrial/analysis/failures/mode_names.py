@@ -33,7 +33,7 @@ NAMES: dict[str, Callable[[Signature], str]] = {
     "hand_over": lambda own: f"the agent hands over to a person{f' ({own.tool})' if own.tool else ''}",
     "empty": lambda own: "the reply is empty",  # noqa: ARG005
     "cap": lambda own: "the limit on invocations ends the conversation",  # noqa: ARG005
-    "break": lambda own: f"the agent breaks{_after(own.template)}",
+    "break": lambda own: f"the attempt fails{_after(own.template)}",
     "side": lambda own: f"{own.field} fails{_after(own.template)}",
 }
 """The names of the kinds of failures. A new kind is a row."""
@@ -60,6 +60,26 @@ def name_mode(signatures: Sequence[Signature]) -> str:
         shared = [name for name in first.field.split(", ") if all(name in own.field.split(", ") for own in signatures)]
         common = Signature("changed", common.tool or "a tool", ", ".join(shared))
     return _name(common)
+
+
+def name_modes(modes: Sequence[Sequence[Signature]]) -> list[str]:
+    """Return the name of each mode by its signatures. Modes of one name get what differs, or a number, in brackets."""
+    names = [name_mode(signatures) for signatures in modes]
+    full_names: list[str] = []
+    for name, signatures in zip(names, modes, strict=True):
+        values = _list_values(signatures)
+        is_shared = names.count(name) > 1
+        full_name = f"{name} ({values})" if is_shared and values and len(name) + len(values) < _LONGEST else name
+        repetitions = full_names.count(full_name)
+        full_names.append(f"{full_name} ({repetitions + 1})" if repetitions else full_name)
+    return full_names
+
+
+def _list_values(signatures: Sequence[Signature]) -> str:
+    """Return the values of signatures on a line, each once."""
+    fields = ("tool", "field", "criterion", "template")
+    values = dict.fromkeys(getattr(own, field) for own in signatures for field in fields)
+    return visible_line(", ".join(filter(None, values)))
 
 
 def _name(signature: Signature) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FAILED = (Verdict.FAILED, Verdict.ERROR)
 """The verdicts of failed attempts. An attempt without a verdict is counted in the notes."""
-FINDINGS = 1
+FINDINGS = 2
 """The version of the findings that are stored beside results. Raise it whenever a detector finds something else."""
 BEFORE_PASSES: frozenset[Evidence | None] = frozenset(["side", "break", "expectation"])
 """The sources that count before attempts at the same case that passed."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from fairtrial.formats.conversation.failures import with_failure
 from fairtrial.records.trace import Message, Step, ToolCall, ToolResult, Usage
 
 if TYPE_CHECKING:
@@ -26,12 +27,13 @@ class Slot:
 
     @property
     def result(self) -> ToolResult | None:
-        """The result: what the model got, with the times of the span. A failure of the span counts in any case."""
+        """The result: what the model got, with the times and the failure of the span."""
         if self.answer is None or self.measured is None:
             return self.answer or self.measured
         response = self.measured if self.answer.withheld and not self.measured.withheld else self.answer
         return replace(
             response,
+            response=response.response if self.node is None else with_failure(response.response, self.node),
             name=self.call.name,
             id=self.answer.id or self.measured.id,
             is_error=self.answer.is_error or self.measured.is_error,

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from fairtrial.text.display import compact
+
 if TYPE_CHECKING:
     from fairtrial.formats.conversation.nodes import Node
     from fairtrial.formats.spans.span import SpanEvent
+    from fairtrial.records.record import Json
+
+_FROM = "The above exception was the direct cause of the following exception:"
 
 
 def read_failure(node: Node) -> str:
@@ -49,9 +54,22 @@ def find_cause(node: Node) -> str:
     kind = node.facts.error_type or node.span.attributes.get("error.type") or attributes.get("exception.type") or ""
     failure = read_failure(node)
     message = failure if failure != "ERROR" else attributes.get("exception.message") or ""
-    if not kind or not message or str(message).startswith(str(kind)):
-        return str(message or kind or "ERROR")
-    return f"{kind}: {message}"
+    is_told = not kind or not message or str(message).startswith(str(kind))
+    text = str(message or kind or "ERROR") if is_told else f"{kind}: {message}"
+    return f"{text}, caused by {cause}" if (cause := _read_cause(attributes.get("exception.stacktrace"))) else text
+
+
+def _read_cause(stacktrace: Json) -> str:
+    """Return the last line about the exception from which Python raised another one, or an empty text."""
+    cause = stacktrace.rpartition(_FROM)[0].strip() if isinstance(stacktrace, str) else ""
+    return cause.rpartition("\n")[2].strip()
+
+
+def with_failure(response: Json, node: Node) -> Json:
+    """Return what a model got of a tool, with the failure of the tool's span if the response does not tell it."""
+    if read_failure(node) in ("", "ERROR") or compact(read_failure(node))[1:-1] in compact(response):
+        return response
+    return {"error": find_cause(node), "result": response}
 
 
 def _exception(node: Node) -> SpanEvent | None:

@@ -25,6 +25,7 @@ from fairtrial.agents.harness.workspace_checks import end_group
 from fairtrial.agents.harness.workspaces import Snapshot, compare, remove_folder, take_snapshot
 from fairtrial.agents.routing import refusal
 from fairtrial.errors import AgentError, SimulatedToolError, UsageError
+from fairtrial.protocols import ExplainsMissingCalls, RefusesEnvironment
 from fairtrial.recording.error_descriptions import ReportedError
 from fairtrial.recording.isolation.frames import (
     LENGTH,
@@ -67,13 +68,16 @@ _START = (
 class IsolatedAgents:
     """The processes of an agent in a run, by the keys of their attempts.
 
-    `target` is the name by which a process finds the agent. A process starts with its first conversation, and ends
-    with its last.
+    `name` is the name by which a process finds the agent, and `target` the agent in this process, which says what it
+    can and cannot do. A process starts with its first conversation, and ends with its last.
     """
 
-    def __init__(self, target: str, record: str, holding: Holding, refuses_environment: str) -> None:
-        self._arguments = (target, record)
-        self.refuses_environment = refuses_environment
+    def __init__(self, name: str, record: str, holding: Holding, target: object) -> None:
+        self._arguments = (name, record)
+        self.refuses_environment = target.refuses_environment if isinstance(target, RefusesEnvironment) else ""
+        self.missing_calls = target.missing_calls if isinstance(target, ExplainsMissingCalls) else ""
+        if record != "messages":
+            self.missing_calls = ""  # the spans would hold the calls
         self._holding = holding
         self._remaining: Counter[tuple[int, int]] = Counter()
         self._processes: dict[tuple[int, int], AgentProcess] = {}

@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from fairtrial.recording.holding import Holding
 
 
-def isolate(agent: object, record: str, holding: Holding, refuses_environment: str) -> OwnProcesses:
+def isolate(agent: object, record: str, holding: Holding, target: object) -> OwnProcesses:
     """Return an agent in processes of its own. Raises UsageError if that does not separate its conversations.
 
-    `refuses_environment` says why no environment can be used with the agent. It is empty if one can.
+    `target` is the agent in this process, which says what it can and cannot do.
     """
     from fairtrial.recording.isolation.isolated_agent import IsolatedAgents
 
     try:
-        target = importable_target(agent)
-        check_isolation(target)
+        name = importable_target(agent)
+        check_isolation(name)
     except UsageError as error:
         option = "isolation" if holding.shuffle is None else "shuffle"
         raise UsageError(f"{spell(option)}: {error}", code=error.code) from None
-    return IsolatedAgents(target, record, holding, refuses_environment)
+    return IsolatedAgents(name, record, holding, target)
 
 
 def importable_target(agent: object) -> str:

@@ -142,7 +142,9 @@ def _disagrees(label: Label, verdict: Verdict | None) -> bool:
 
 
 def sum_tokens(usage: Mapping[str, int] | None) -> int | None:
-    """Return the tokens of the agent, or None if it reports none."""
+    """Return the tokens of the agent, or None if a call does not report them: a sum would be too low."""
+    if usage is not None and usage.get("unreported_calls"):
+        return None
     counts = [count for name in ("input_tokens", "output_tokens") if (count := (usage or {}).get(name)) is not None]
     return sum(counts) if counts else None
 
