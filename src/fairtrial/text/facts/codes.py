@@ -15,7 +15,7 @@ ADDRESSES = LazyPattern(
     r"|(?<![\w/.:])~?/[a-z0-9_.-]+(?:/[a-z0-9_.*-]+)+"
 )
 CODES = StartPattern(
-    r"(?<![a-z0-9])(?=[a-z0-9_-]{0,40}\d)[a-z0-9]|[+#(\d]",
+    r"(?<![a-z0-9])(?=[a-z0-9_-]{0,40}[0-9])[a-z0-9]|[+#(]",
     r"(?<![a-z0-9])(?:19|20)?\d0s\b"
     # Version 2.10 is a code: it is not version 2.1.
     r"|(?:(?<![a-z0-9.])v|(?<=version )|(?<=release )|(?<=버전 )|(?<=バージョン)|(?<=バージョン )|(?<=版本)|(?<=版本 ))\d{1,9}\.\d{1,9}(?![a-z0-9]|\.\d)"
@@ -52,7 +52,7 @@ VERSES = LazyPattern(
 VERSIONS_CUE = cue("version release", "버バ版")
 _MOST_VERSES = 50
 MAY_BE_CODE = LazyPattern(
-    r"[#+\d](?:(?<=[#+])|(?<=[a-z]\d)|(?<=[a-z][_-]\d)|(?<=\d)(?:[_-]?[a-z]|-\d|\.\d{1,9}\.\d|\d{6})|(?<=0)\d\d)"
+    r"[#+0-9](?:(?<=[#+])|(?<=[a-z].)|(?<=[a-z][_-].)|(?<=[0-9])(?:[_-]?[a-z]|-[0-9]|\.[0-9]{1,9}\.[0-9]|[0-9]{6})|(?<=0)[0-9][0-9])"
 )
 """A part that each match of the pattern of codes has."""
 

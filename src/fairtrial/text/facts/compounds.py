@@ -74,7 +74,7 @@ def find_ratios(match: re.Match[str]) -> list[Fact]:
 
 
 OUT_OF = StartPattern(
-    r"\d+",
+    "[0-9]+",
     r"(?<![\d.,$])(?P<a>\d{1,6})[ ](?:out of|of|in)[ ](?:every |all |the )?(?P<b>\d{1,6})(?![\d.,:/%]|[ ](?:second|minute|hour|day|week|month|year|decade))"
     r"|(?P<b2>\d{1,6})[ ]?(?:개|명|사람|건|번|곳|팀|個|人|件|回|个|人次)[ ]?(?:중에?서?|中有?|のうち|に|里面?有?|裡面?有?|当中有?|之中有?|有)[ ]?(?P<a2>\d{1,6})",
 )

@@ -33,8 +33,9 @@ _AGE = LazyPattern(
     r"\b(?:age|aged|age of) (?P<years>\d{1,3})(?![\w-]|[.,]\d| ?(?:years?|months?|weeks?|days?|to|and|or)\b)"
 )
 _AGES = frozenset({"age", "aged"})
+_ENDS = "|".join(sorted({word[-2:] for word in _SMALL.split()}))
 _BESIDE_DIGIT = LazyPattern(
-    rf"\d(?:,\d{{4}}|0s\d|\. \d|(?<=[a-z,] [12])\d{{4}}|(?<=[a-z]\d)|(?:{_AFTER.replace(' ', '|')})(?![a-z0-9])|(?:th)?every)"
+    rf"[0-9](?:,[0-9]{{4}}|0s[0-9]|\. [0-9]|(?<=[a-z,] [12])[0-9]{{4}}|(?<=(?:{_ENDS}).)|(?:{_AFTER.replace(' ', '|')})(?![a-z0-9])|(?:th)?every)"
 )
 _GLUED = LazyPattern(
     rf"(?<![a-z0-9_.@/#-])(?P<word>{_SMALL.replace(' ', '|')})(?=\d{{1,4}}(?![a-z0-9_-])|\d{{4}}s|\d{{4}}(?:{_AFTER.replace(' ', '|')})(?![a-z]))"
