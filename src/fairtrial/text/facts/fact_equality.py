@@ -20,7 +20,9 @@ _SAME_COUNTS = ({"night", "time"},)
 """Dimensions with the same numbers: two nights that are two days."""
 
 
-_WITHOUT_NUMBER = frozenset({"weekday", "day", "calendar week", "calendar month", "calendar year", "period"})
+_WITHOUT_NUMBER = frozenset(
+    {"days of a week", "weekday", "day", "calendar week", "calendar month", "calendar year", "period"}
+)
 _IRREGULAR = _WITHOUT_NUMBER | {"percent", "clock", "date", "years", "code", "quote"}
 """The dimensions whose values a number does not equal as it is written."""
 _COMPARABLE = frozenset(
