@@ -104,13 +104,16 @@ def _fails(reference: str, reply: str) -> bool:
 
 @pytest.mark.parametrize(("reference", "reply"), _SAME)
 def test_one_thing_in_other_words_agrees(reference: str, reply: str) -> None:
+    """The number of a name is read in each of its forms."""
     assert not _fails(reference, reply)
 
 
 @pytest.mark.parametrize(("reference", "reply"), _OTHER)
 def test_the_thing_with_another_number_fails(reference: str, reply: str) -> None:
+    """Another model, standard, room or flight is no paraphrase."""
     assert _fails(reference, reply)
 
 
 def test_digits_of_other_scripts_are_digits() -> None:
+    """Arabic and Devanagari digits state the same numbers."""
     assert not _fails("Order 3456789 has 12 items.", "Order ٣٤٥٦٧٨٩ has १२ items.")
