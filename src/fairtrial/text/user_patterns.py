@@ -12,7 +12,7 @@ SECONDS = 1.0
 _MOST_TIMEOUTS = 3
 """An expression that took too long on this many texts is not tried again, so that it cannot hold up a run."""
 _LONGEST = 100_000
-"""The number of characters that an expression matches at least, at most. Each of them takes 260 bytes when it is compiled."""
+"""The least match of an expression has at most this many characters. Each takes 260 bytes when it is compiled."""
 
 
 class UserPattern:
