@@ -39,6 +39,7 @@ _SERVICE = LazyPattern(
     r"|상담|고객|지원|운영|サポート|対応|営業|窓口|客服|服务|服務|支持|营业|營業"
 )
 """Words for a service, beside which 24/5 is no date."""
+_NEAR = 60
 _RATIO_WORDS = LazyPattern(
     r"\b(?:ratios?|aspect|screens?|displays?|monitors?)\b|비율|화면|アスペクト|画面|比率|縦横|屏幕|螢幕|比例|[宽寬]高"
 )
@@ -64,7 +65,7 @@ def find_ratios(match: re.Match[str]) -> list[Fact]:
     """Return the hours and days of 24/7, or both numbers of a ratio directly beside a word such as "ratio"."""
     if match["always"]:
         days = float(match["days"])
-        if days < 7 and not _SERVICE.search(match.string):
+        if days < 7 and not _SERVICE.search(match.string, max(0, match.start() - _NEAR), match.end() + _NEAR):
             return []
         hours = Reading("time", 86400.0, 24.0, 3600.0)
         of_week = Reading("days of a week", days, days, 1.0), Reading("time", 86400.0 * days, days, 86400.0)
