@@ -43,3 +43,17 @@ def test_a_pumped_text_is_compared_in_linear_time(name: str) -> None:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+
+
+@pytest.mark.parametrize("piece", ["24/5 ", "978-0-", "flight ba 1 ", "60p 映像 ", "4wd ", "python 3.1 "])
+def test_a_text_of_one_name_with_a_number_is_compared_in_linear_time(piece: str) -> None:
+    """A rule that looks around each name looks at few characters."""
+    before = signal.signal(signal.SIGVTALRM, _stop)
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
+        compare_facts("The 3 orders cost 29.90 dollars.", (piece * LENGTH)[:LENGTH])
+    except TimeoutError:
+        pytest.fail(f"{piece!r} takes too long")
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

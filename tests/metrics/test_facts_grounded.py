@@ -55,6 +55,31 @@ def test_a_fact_without_evidence_is_named(reply: str, fact: str) -> None:
     assert [quote.text for part in result.parts if part.value == 0.0 for quote in part.quotes] == [fact]
 
 
+_PAYMENT = {"payment_id": "certificate_7504069", "tracking": "ZX-88311"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("I used certificate 7504069.", 1.0),
+        ("I used the certificate ending in 4069.", 1.0),
+        ("4069로 끝나는 상품권을 썼습니다.", 1.0),
+        ("下4桁が4069の商品券です。", 1.0),
+        ("尾号4069的礼券。", 1.0),
+        ("Its last 4 digits are 4069.", 1.0),
+        ("The parcel has number 88311.", 1.0),
+        ("I used certificate 7504068.", 0.0),
+        ("I used the certificate ending in 4068.", 0.0),
+        ("It weighs 4069 tonnes.", 0.0),
+        ("The fee is $4069.", 0.0),
+        ("The certificate ends in 069.", 0.0),
+    ],
+)
+def test_the_digits_of_an_identifier_are_given(reply: str, value: float) -> None:
+    """All of them, or the last four or more if the reply calls them the last ones."""
+    assert score(reply, _PAYMENT).value == value
+
+
 @pytest.mark.parametrize("computed", [True, False])
 def test_the_reason_of_an_absence_claims_no_more_than_was_tried(*, computed: bool) -> None:
     """The agent's own messages are no evidence, and without `computed` nobody looks for a calculation."""

@@ -30,6 +30,21 @@ def test_a_text_that_is_no_expression_is_refused(pattern: str) -> None:
         UserPattern(pattern)
 
 
+@pytest.mark.parametrize("pattern", ["a{100000000}", "(?:a{9999}){9999}", "(?:[(]{99}(?:x{99}){99}){99}"])
+def test_an_expression_that_repeats_without_measure_is_refused(pattern: str) -> None:
+    """The library would write each repetition out, which takes gigabytes."""
+    with pytest.raises(ValueError, match="must repeat at most 100,000 characters"):
+        UserPattern(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["a{0,99999}", "(?:x{1,9999}y){1,9999}", "[a-z{9999999}]", r"\{9999999\}", "x{3}-[]{]{4}"]
+)
+def test_an_expression_that_may_repeat_often_is_compiled(pattern: str) -> None:
+    """Only what it repeats at least is written out, and a brace may be a letter."""
+    UserPattern(pattern)
+
+
 @pytest.mark.parametrize(("pattern", "text"), [("paris", "PARIS"), ("ＰＡＲＩＳ", "paris"), (r"ﾌﾟﾗﾝ\d", "プラン1")])
 def test_case_and_width_of_letters_are_ignored_on_request(pattern: str, text: str) -> None:
     """The text is compared in its usual width, as the caller gives it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 from typing import Any
@@ -10,6 +11,8 @@ SECONDS = 1.0
 """The longest time of a search."""
 _MOST_TIMEOUTS = 3
 """An expression that took too long on this many texts is not tried again, so that it cannot hold up a run."""
+_LONGEST = 100_000
+"""The least match of an expression has at most this many characters. Each takes 260 bytes when it is compiled."""
 
 
 class UserPattern:
@@ -22,6 +25,8 @@ class UserPattern:
         import regex
 
         flags = regex.IGNORECASE if ignore_case else 0
+        if _shortest_match(pattern) > _LONGEST:
+            raise ValueError(f"must repeat at most {_LONGEST:,} characters, got {pattern!r:.80}")
         try:
             self._compiled = regex.compile(_widen(pattern) if ignore_case else _compose(pattern), flags)
         except Exception as error:  # noqa: BLE001  (besides its own errors, the library raises RecursionError and more)
@@ -58,6 +63,28 @@ def escape(text: str) -> str:
     import regex
 
     return str(regex.escape(text, literal_spaces=True))
+
+
+_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|\{(?P<least>\d+)(?:,\d*)?\}|.", re.DOTALL)
+_MOST_DIGITS = 9
+
+
+def _shortest_match(pattern: str) -> int:
+    """Return about how many characters an expression matches at least: a compiler writes out `(?:a{9999}){9999}`."""
+    sizes, last = [0], 0
+    for piece in _PIECE.finditer(pattern):
+        if piece["least"]:
+            last, former = last * max(1, int(piece["least"][:_MOST_DIGITS])), last
+            sizes[-1] += last - former
+        elif piece[0] == "(":
+            sizes.append(0)
+        elif piece[0] == ")" and len(sizes) > 1:
+            last = sizes.pop()
+            sizes[-1] += last
+        else:
+            last = 1
+            sizes[-1] += 1
+    return sum(sizes)
 
 
 def _compose(pattern: str) -> str:

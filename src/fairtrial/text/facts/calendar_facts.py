@@ -43,7 +43,7 @@ _ERAS = {
     "民国": 1911,
 }
 _DATES = StartPattern(
-    r"\d+|['令平昭大民]|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|(?:ad|the) (?=\d))",
+    r"[0-9]+|['令平昭大民]|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|(?:ad|the) (?=\d))",
     r"(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
     r"|(?<![\w.])(?P<d16>0?[1-9]|[12]\d|3[01])\.(?P<m16>0?[1-9]|1[0-2])\.(?P<y16>(?:19|20)\d\d)(?!\w|\.\d)"
     r"|(?P<era>令和|平成|昭和|大正|民國|民国)(?P<ey>\d{1,3}|元)年(?:(?P<em>\d{1,2})月(?:(?P<ed>\d{1,2})[日号號])?)?"
@@ -59,9 +59,9 @@ _DATES = StartPattern(
     r"|\bthe[ ](?P<d9>\d{1,2})(?:st|nd|rd|th)(?=[ ]?[.,;!?)]|$|[ ](?:and|to|at|but|or|if|so|because|as|in|by)\b)"
     r"|(?<![\d.])(?P<d10>\d{1,2})[日号號](?![間间内目以]))",
 )
-_MAY_BE_DATE = LazyPattern(r"\d[./-][ ]?\d")
+_MAY_BE_DATE = LazyPattern("[0-9][./-][ ]?[0-9]")
 _CHINESE_HOUR = LazyPattern("[点點]")
-_MAY_BE_TIME = LazyPattern(r"\d (?:past|to|after|before) [\dnm]")
+_MAY_BE_TIME = LazyPattern("[0-9] (?:past|to|after|before) [0-9nm]")
 _HALVES = (
     (LazyPattern(r"오전|새벽|아침|午前|朝|上午|凌晨|早上|清晨|早晨|清早|明け方|早|a\.?m\.?|morning"), 0),
     (
@@ -74,7 +74,7 @@ _HALVES = (
 _BEFORE = "오전|오후|새벽|아침|저녁|밤|낮|午前|午後|午后|明け方|朝|夕方|深夜|夜|晩|昼|上午|下午|晚上|傍晚|凌晨|早上|清晨|早晨|中午|夜里|夜裡|今晚|明早|明晚|晚|早"
 _AFTER = r"(?:[ap]\.m\.?|[ap]m\b)|in the (?:morning|afternoon|evening)|at night"
 _TIMES = StartPattern(
-    rf"\d+|[差{''.join(sorted({word[0] for word in _BEFORE.split('|')}))}]|\b(?:half|(?:a )?quarter)",
+    rf"[0-9]+|[差{''.join(sorted({word[0] for word in _BEFORE.split('|')}))}]|\b(?:half|(?:a )?quarter)",
     r"(?:\b(?P<word>half|(?:a )?quarter|\d{1,2} minutes?|(?:(?<=at )|(?<=by )|(?<=is ))(?:5|10|20|25)) (?P<side>past|to|after|before) (?P<h1>\d{1,2}|noon|midnight)(?!\d|:)"
     rf"(?:[ ](?P<p1>{_AFTER}))?"
     rf"|(?P<b2>(?:{_BEFORE})[ の]?)?(?<![\d:.])(?P<h2>\d{{1,2}}):(?P<m2>\d{{2}})(?::\d{{2}}(?:\.\d+)?)?(?:[ ]?(?P<p2>{_AFTER}))?(?!\d|:\d)"
@@ -89,7 +89,7 @@ _DATES_CUE = Cue(
 _TIMES_CUE = cue("am pm m clock quarter half minute minutes", ":시時时点點")
 _HALF_CUE = cue("am pm m")
 _RANGE_HOURS = StartPattern(
-    r"\d+",
+    "[0-9]+",
     r"(?<![\d:.])(\d{1,2})(?::(\d{2}))?[ ]?(?:-|~|to|and|until|till)[ ]?(?=(\d{1,2})(?::\d{2})?[ ]?([ap])\.?m\b)",
 )
 _WEEKDAYS = tuple(

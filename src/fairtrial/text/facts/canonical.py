@@ -22,6 +22,13 @@ _SIGNS = str.maketrans(
     {"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-", "〜": "~", "∼": "~", "’": "'", "‘": "'", "“": '"', "”": '"',
      "⁄": "/", "\u00a0": " ", "\u3000": " ", "、": "、", "﹣": "-"}
 )  # fmt: skip
+_ZEROS = (
+    "660 6f0 7c0 966 9e6 a66 ae6 b66 be6 c66 ce6 d66 de6 e50 ed0 f20 1040 1090 17e0 1810 1946 19d0 1a80 1a90 1b50 1bb0 1c40 "
+    "1c50 a620 a8d0 a900 a9d0 a9f0 aa50 abf0 104a0 10d30 11066 110f0 11136 111d0 112f0 11450 114d0 11650 116c0 11730 118e0 "
+    "11950 11c50 11d50 11da0 16a60 16ac0 16b50 1e140 1e2f0 1e950"
+)
+"""The zeros of other scripts, for example of Arabic, as code points. Nine more digits follow each of them."""
+_SIGNS |= {int(zero, 16) + digit: str(digit) for zero in _ZEROS.split() for digit in range(10)}
 _SIGN_SET = frozenset(map(chr, _SIGNS))
 _STEPS: tuple[tuple[LazyPattern, tuple[Callable[[str], list[tuple[int, int, str]]], ...]], ...] = (
     (_HANGUL, (korean_numerals,)),
@@ -57,7 +64,7 @@ class Canonical(NamedTuple):
 def canonicalise(text: str) -> Canonical:
     """Return a text in small half-width letters, with the numerals of four languages in digits.
 
-    For example "Twelve hundred" becomes "1200", "３万５千円" becomes "35000円" and "두 개" becomes "2 개". The time is
+    Each digit is one of 0 to 9, which a search finds faster than the digits of all scripts. For example "Twelve hundred" becomes "1200", "３万５千円" becomes "35000円" and "두 개" becomes "2 개". The time is
     linear in the length of the text.
     """
     small, starts = _fold(text)

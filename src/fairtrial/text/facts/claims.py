@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from fairtrial.text.facts.fact import Fact, Kind, Reading
+from fairtrial.text.facts.fact import Fact, Kind, Reading, new_fact
 from fairtrial.text.facts.word_patterns import Cue, read_cues
 from fairtrial.text.lazy_pattern import LazyPattern
 
 Finder = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
 """Returns the kind and the readings of a match, or `None` if it states nothing."""
 
-_DIGITS = LazyPattern(r"\d+")
+_DIGIT, _DIGITS = LazyPattern("[0-9]"), LazyPattern("[0-9]+")
 _WEAK = frozenset({"day", "period"})
 _WHOLE: tuple[tuple[int, ...], ...] = ((),)
 """The window of a whole text."""
@@ -36,7 +36,7 @@ class Claims:
         windows: list[tuple[int, int]] = []
         if len(self.text) <= _SHORT:
             # One search of a short text is faster than several of its parts.
-            return bool(_DIGITS.search(self.text))
+            return bool(_DIGIT.search(self.text))
         for match in _DIGITS.finditer(self.text):
             start, end = max(0, match.start() - _REACH), match.end() + _REACH
             if windows and start <= windows[-1][1]:
@@ -63,7 +63,7 @@ class Claims:
                 if fact := find(match):
                     kind, readings = fact
                     span = match.span()
-                    self.facts.append(Fact(kind, readings, *span, weak=kind in _WEAK))
+                    self.facts.append(new_fact((kind, readings, *span, "", False, kind in _WEAK)))
                     spans.append(span)
         if spans:
             self._blank(spans)
@@ -92,4 +92,4 @@ class Claims:
             pieces += (self.text[copied_to:first], "\0" * (last - first))
             copied_to = last
         self.text = "".join((*pieces, self.text[copied_to:]))
-        self.has_digits = self.has_digits and bool(_DIGITS.search(self.text))
+        self.has_digits = self.has_digits and bool(_DIGIT.search(self.text))

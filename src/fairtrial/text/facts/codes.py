@@ -10,17 +10,22 @@ from fairtrial.text.facts.word_patterns import StartPattern, cue
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}|\d{1,18})(?:\.\d{1,18})?"
+_SOFTWARE = "android django firefox http ios java kotlin kubernetes linux macos node php postgres postgresql pydantic python pytorch ruby rust scala swift tls typescript ubuntu usb"
+"""What a version stands behind without the word "version": Python 3.10 is not Python 3.1."""
+_BEHIND_SOFTWARE = "|".join(rf"(?<=\b{name} )" for name in _SOFTWARE.split())
 ADDRESSES = LazyPattern(
     r"https?://[^\s\"'<>()、。，]+|www\.[^\s\"'<>()、。，]+|[\w.+-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)+"
     r"|(?<![\w/.:])~?/[a-z0-9_.-]+(?:/[a-z0-9_.*-]+)+"
 )
 CODES = StartPattern(
-    r"(?<![a-z0-9])(?=[a-z0-9_-]{0,40}\d)[a-z0-9]|[+#(\d]",
+    r"(?<![a-z0-9])(?=[a-z0-9_-]{0,40}[0-9])[a-z0-9]|[+#(]",
     r"(?<![a-z0-9])(?:19|20)?\d0s\b"
     # Version 2.10 is a code: it is not version 2.1.
-    r"|(?:(?<![a-z0-9.])v|(?<=version )|(?<=release )|(?<=버전 )|(?<=バージョン)|(?<=バージョン )|(?<=版本)|(?<=版本 ))\d{1,9}\.\d{1,9}(?![a-z0-9]|\.\d)"
+    rf"|(?:(?<![a-z0-9.])v|(?<=version )|(?<=release )|{_BEHIND_SOFTWARE}|(?<=버전 )|(?<=バージョン)|(?<=バージョン )|(?<=版本)|(?<=版本 ))\d{{1,9}}\.\d{{1,9}}(?![a-z0-9]|\.\d)"
     r"|(?<![\d.,])\d{1,9}\.\d{1,9}(?=[ ]?버전|版(?![权權面]))"
     r"|(?<![a-z0-9.])v?\d{1,9}(?:\.\d{1,9}){2,5}(?:-[a-z0-9]+)?(?![a-z0-9])"
+    # Books, with their groups apart.
+    r"|(?<![a-z0-9.,/-])97[89](?:[ -]\d{1,7}){3}[ -]\d(?![\w-]|[.,]\d)"
     r"|(?<![a-z0-9.,/-])\+?(?:\(\d{1,4}\)[ ]?)?\d{1,4}(?:-\d{2,6}){2,5}(?![\d,])(?!-)|(?<![\w.,-])\+\d{1,3}(?:[ -]\d{1,6}){2,5}(?![\d,])"
     r"|\#[a-z]{0,9}-?\d[a-z0-9-]*"
     r"|(?<![a-z0-9])(?=[a-z0-9_-]{0,40}\d)(?=[a-z0-9_-]{0,40}[a-z])[a-z0-9]{1,40}(?:[_-][a-z0-9]{1,40}){0,8}(?![a-z0-9])"
@@ -49,10 +54,10 @@ VERSES_CUE = cue(_BOOKS)
 VERSES = LazyPattern(
     rf"\b(?:{_BOOKS.replace(' ', '|')}) (?P<verse>\d{{1,3}}:\d{{1,3}})(?:-(?P<last>\d{{1,3}}))?(?![\d:]|[ ]?[ap]\.?m)"
 )
-VERSIONS_CUE = cue("version release", "버バ版")
+VERSIONS_CUE = cue(f"version release {_SOFTWARE}", "버バ版")
 _MOST_VERSES = 50
 MAY_BE_CODE = LazyPattern(
-    r"[#+\d](?:(?<=[#+])|(?<=[a-z]\d)|(?<=[a-z][_-]\d)|(?<=\d)(?:[_-]?[a-z]|-\d|\.\d{1,9}\.\d|\d{6})|(?<=0)\d\d)"
+    r"[#+0-9](?:(?<=[#+])|(?<=[a-z].)|(?<=[a-z][_-].)|(?<=[0-9])(?:[_-]?[a-z]|-[0-9]|\.[0-9]{1,9}\.[0-9]|[0-9]{6})|(?<=0)[0-9][0-9])"
 )
 """A part that each match of the pattern of codes has."""
 

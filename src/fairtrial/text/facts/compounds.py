@@ -31,9 +31,15 @@ def find_feet_and_inches(match: re.Match[str]) -> list[Fact]:
 
 
 RATIOS = LazyPattern(
-    r"(?<![a-z0-9_:.,/-])(?:(?<!\w)(?<!\bon )(?<!\bby )(?<!\bof )(?<!until )(?<!since )(?<!from )(?P<always>24/7)(?![\d/-])|(?P<first>\d{1,2}):(?P<last>\d{1,2})(?![\d:]|[ ]?[ap]\.?m))"
+    r"(?<![a-z0-9_:.,/-])(?:(?<!\w)(?<!\bon )(?<!\bby )(?<!\bof )(?<!until )(?<!since )(?<!from )(?P<always>24/(?P<days>[5-7]))(?![\d/-])|(?P<first>\d{1,2}):(?P<last>\d{1,2})(?![\d:]|[ ]?[ap]\.?m))"
 )
 """24/7 is 24 hours a day and 7 days a week, unlike the date in "on 24/7". The 16:10 of a screen is no time of the day."""
+_SERVICE = LazyPattern(
+    r"\b(?:support|services?|help|helpdesk|available|open|hotline|staff(?:ed)?|chat|online|operat(?:es|ing|ion)|reachable|coverage|desk)\b"
+    r"|상담|고객|지원|운영|サポート|対応|営業|窓口|客服|服务|服務|支持|营业|營業"
+)
+"""Words for a service, beside which 24/5 is no date."""
+_NEAR = 60
 _RATIO_WORDS = LazyPattern(
     r"\b(?:ratios?|aspect|screens?|displays?|monitors?)\b|비율|화면|アスペクト|画面|比率|縦横|屏幕|螢幕|比例|[宽寬]高"
 )
@@ -52,14 +58,22 @@ _CLOCK_BEFORE = LazyPattern(r"\b(?:at|from|until|till|by|before|after|since|abou
 
 def may_hold_ratios(text: str) -> bool:
     """Return whether a text may hold a match of the pattern of ratios that is one."""
-    return "24/7" in text or (":" in text and bool(_RATIO_WORDS.search(text)))
+    return "24/" in text or (":" in text and bool(_RATIO_WORDS.search(text)))
 
 
 def find_ratios(match: re.Match[str]) -> list[Fact]:
     """Return the hours and days of 24/7, or both numbers of a ratio directly beside a word such as "ratio"."""
     if match["always"]:
-        readings = Reading("time", 86400.0, 24.0, 3600.0), Reading("time", 604800.0, 7.0, 86400.0)
-        return [Fact("quantity", readings, *match.span())]
+        days = float(match["days"])
+        if days < 7 and not _SERVICE.search(match.string, max(0, match.start() - _NEAR), match.end() + _NEAR):
+            return []
+        hours = Reading("time", 86400.0, 24.0, 3600.0)
+        of_week = Reading("days of a week", days, days, 1.0), Reading("time", 86400.0 * days, days, 86400.0)
+        # Who says "24 hours a day" need not name the days, and may not name fewer.
+        return [
+            Fact("quantity", (hours,), match.start(), match.start("days") - 1),
+            Fact("number", of_week, *match.span("days"), weak=True),
+        ]
     text, start, end = match.string, match.start(), match.end()
     before = max(0, start - 20)
     is_ratio = _RATIO_BEFORE.search(text, before, start) or _RATIO_AFTER.match(text, end)
@@ -74,7 +88,7 @@ def find_ratios(match: re.Match[str]) -> list[Fact]:
 
 
 OUT_OF = StartPattern(
-    r"\d+",
+    "[0-9]+",
     r"(?<![\d.,$])(?P<a>\d{1,6})[ ](?:out of|of|in)[ ](?:every |all |the )?(?P<b>\d{1,6})(?![\d.,:/%]|[ ](?:second|minute|hour|day|week|month|year|decade))"
     r"|(?P<b2>\d{1,6})[ ]?(?:개|명|사람|건|번|곳|팀|個|人|件|回|个|人次)[ ]?(?:중에?서?|中有?|のうち|に|里面?有?|裡面?有?|当中有?|之中有?|有)[ ]?(?P<a2>\d{1,6})",
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple
 
 Kind = Literal[
@@ -46,6 +48,10 @@ NUMBER = "number"
 """The dimension of a number without a unit."""
 
 
+new_reading: Callable[[tuple[str, Value, float, float]], Reading] = partial(tuple.__new__, Reading)
+"""Returns a reading of its fields, and takes a third of the time of the class."""
+
+
 class Fact(NamedTuple):
     """A fact of a text, from `start` to `end`, with each of its readings.
 
@@ -64,3 +70,7 @@ class Fact(NamedTuple):
     def dimensions(self) -> frozenset[str]:
         """The dimensions of the readings."""
         return frozenset(reading.dimension for reading in self.readings)
+
+
+new_fact: Callable[[tuple[Kind, tuple[Reading, ...], int, int, Bound, bool, bool]], Fact] = partial(tuple.__new__, Fact)
+"""Returns a fact of its fields, and takes a third of the time of the class."""

@@ -99,7 +99,7 @@ def compare_facts(
     longest = max(len(reference), len(reply))
     if longest > MOST_CHARACTERS:
         return Agreement((), (), (), unread=f"a text of {longest:,} characters is longer than {MOST_CHARACTERS:,}")
-    expected, actual = reader(reference), reader(reply)
+    expected, actual = map(read_facts if reader is _ANY else reader, (reference, reply))
     if len(expected) * len(actual) > _MOST_PAIRS:
         counts = f"{len(expected):,} facts of the reference and {len(actual):,} of the reply"
         return Agreement((), (), (), unread=f"{counts} are more than {_MOST_PAIRS:,} pairs")
@@ -268,9 +268,10 @@ def _assign(matches: list[list[int]]) -> dict[int, int]:
 def _same_kind_count(expected: Sequence[Fact], actual: Sequence[Fact], fact: Fact) -> bool:
     """Return whether both texts have the same number of facts of a dimension, so that a repetition was replaced."""
     dimension = fact.readings[0].dimension
-    return sum(dimension in item.dimensions for item in expected) == sum(
-        dimension in item.dimensions for item in actual
+    former, latter = (
+        sum(any(reading[0] == dimension for reading in item.readings) for item in facts) for facts in (expected, actual)
     )
+    return former == latter
 
 
 def _rival(fact: Fact, extra: Sequence[Fact]) -> Fact | None:

@@ -20,7 +20,9 @@ _SAME_COUNTS = ({"night", "time"},)
 """Dimensions with the same numbers: two nights that are two days."""
 
 
-_WITHOUT_NUMBER = frozenset({"weekday", "day", "calendar week", "calendar month", "calendar year", "period"})
+_WITHOUT_NUMBER = frozenset(
+    {"days of a week", "weekday", "day", "calendar week", "calendar month", "calendar year", "period"}
+)
 _IRREGULAR = _WITHOUT_NUMBER | {"percent", "clock", "date", "years", "code", "quote"}
 """The dimensions whose values a number does not equal as it is written."""
 _COMPARABLE = frozenset(
@@ -35,24 +37,35 @@ _COMPARABLE = frozenset(
 _Parts = tuple[int | None, ...]
 
 
-def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
+def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:  # noqa: C901, PLR0911, PLR0912  (it leaves as early as it can)
     """Return whether two facts have an equal reading. The first is the reference, whose last digit counts.
 
     For example, 5 km equals 5,000 m, 41 °F equals 5 °C, 3 March 2025 equals "the 3rd", and 3:00 pm equals 15:00.
     `tolerance` is the largest relative difference of two numbers.
     """
-    if fact.readings == counterpart.readings:
+    kind, readings, _, _, _, about, _ = fact
+    latter_kind, latter_readings, _, _, _, latter_about, _ = counterpart
+    if readings == latter_readings:
         return True
-    about = fact.about or counterpart.about
-    if fact.kind == counterpart.kind and fact.kind in _COMPARE:
-        return _COMPARE[fact.kind](fact, counterpart, tolerance, about)
-    latter_readings = _distinct(counterpart) if counterpart.kind == "amount" else counterpart.readings
-    for former in _distinct(fact) if fact.kind == "amount" else fact.readings:
-        dimension, value, size_as_written, _ = former
+    about = about or latter_about
+    if kind == latter_kind and kind in _COMPARE:
+        return _COMPARE[kind](fact, counterpart, tolerance, about)
+    if latter_kind == "amount":
+        latter_readings = _distinct(latter_readings)
+    apart = max(tolerance, _MOST_CUSTOMARY)
+    for former in _distinct(readings) if kind == "amount" else readings:
+        dimension, value, size_as_written, step = former
         for latter in latter_readings:
-            latter_dimension, latter_value, latter_size, _ = latter
+            latter_dimension, latter_value, latter_size, latter_step = latter
             if dimension == latter_dimension:
-                if value == latter_value or _equal(former, latter, tolerance, about=about):
+                if value == latter_value:
+                    return True
+                if type(value) is float and type(latter_value) is float:
+                    difference = abs(value - latter_value)
+                    if step < difference > latter_step and abs(value) * apart < difference > abs(latter_value) * apart:
+                        # Most numbers are far apart: no rule makes them equal.
+                        continue
+                if _equal(former, latter, tolerance, about=about):
                     return True
             elif dimension == NUMBER and not tolerance and latter_dimension not in _IRREGULAR:
                 if _is_same(size_as_written, latter_size):
@@ -64,12 +77,12 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     return False
 
 
-def _distinct(fact: Fact) -> tuple[Reading, ...]:
+def _distinct(readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
     """Return the readings of an amount that differ beside a fact of another kind: those of $ have one number."""
-    first, last = fact.readings[0], fact.readings[-1]
+    first, last = readings[0], readings[-1]
     if first[1:] == last[1:] and last.dimension.startswith(CURRENCY):
-        return fact.readings[:1]
-    return fact.readings
+        return readings[:1]
+    return readings
 
 
 def _equal_codes(fact: Fact, counterpart: Fact, tolerance: float, about: bool) -> bool:  # noqa: ARG001  (as amounts)
@@ -85,6 +98,9 @@ def _equal_codes(fact: Fact, counterpart: Fact, tolerance: float, about: bool) -
 
 def _equal_amounts(fact: Fact, counterpart: Fact, tolerance: float, about: bool) -> bool:
     """Return whether two amounts have an equal reading in one currency. A sign such as $ has a reading for each of its."""
+    first, latter_first = fact.readings[0], counterpart.readings[0]
+    if first[0] == latter_first[0] and len(_distinct(fact.readings)) == len(_distinct(counterpart.readings)) == 1:
+        return _equal(first, latter_first, tolerance, about=about)
     compared = None
     for former in fact.readings:
         for latter in counterpart.readings:

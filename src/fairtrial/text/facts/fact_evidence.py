@@ -15,6 +15,12 @@ from fairtrial.text.facts.json_evidence import Value, decode, list_values, quant
 from fairtrial.text.facts.names import places_in
 from fairtrial.text.lazy_pattern import LazyPattern
 
+_FEWEST_DIGITS = 4
+_REACH = 24
+_LAST_DIGITS = LazyPattern(
+    r"(?i)\b(?:end(?:s|ing)? (?:in|with)|last (?:four|4) digits)|끝나|끝자리|뒷자리|뒤 ?4|下\d桁|末尾|尾号|尾號|末[四4]"
+)
+_OF_DIGITS = LazyPattern(r"(?i)[ -]?(?:digits?\b|桁|자리|位[数數])")
 _AIRPORT = LazyPattern(r"(?<![A-Za-z])[A-Z]{3}(?![A-Za-z])")
 
 
@@ -88,7 +94,7 @@ class Evidence:
         `reply_facts` are all facts of the reply, of which the small numbers count things: "two tickets cost $284".
         The operands of a calculation are facts of the reply that the texts state, and facts of the user's messages.
         """
-        stated = [self.supports(fact) for fact in facts]
+        stated = [self.supports(fact) or self._find_identifier(fact, reply) for fact in facts]
         if not computed or all(stated):
             return [Support(name) for name in stated]
         by_user = [fact for name, fact in self.facts if name.startswith("user")]
@@ -106,6 +112,24 @@ class Evidence:
             Support(name) if name else Support(calculation=calculations.explain(fact))
             for fact, name in zip(facts, stated, strict=True)
         ]
+
+    def _find_identifier(self, fact: Fact, reply: str) -> str:
+        """Return the name of a text with an identifier that ends in the digits of a fact, or an empty text.
+
+        They are all of its digits, as in "certificate 7504069" for `certificate_7504069`, or the reply says that they
+        are the last ones: "the card ending in 4069".
+        """
+        digits = reply[fact.start : fact.end].strip("# ")
+        if fact.kind not in {"code", "number"} or len(digits) < _FEWEST_DIGITS or not digits.isdecimal():
+            return ""
+        are_last = bool(_LAST_DIGITS.search(reply[max(0, fact.start - _REACH) : fact.end + _REACH]))
+        for name, evidence in self.facts:
+            value = evidence.readings[0].value
+            if isinstance(value, str) and evidence.kind == "code" and value.endswith(digits):
+                before = value[: -len(digits)][-1:]
+                if are_last or (before and not before.isdigit()):
+                    return name
+        return ""
 
     def foreign_places(self, reply: str) -> list[tuple[int, int]]:
         """Return the cities and countries of a reply that no text names, with their offsets.
@@ -134,8 +158,8 @@ def _same_number_other_unit(fact: Fact, evidence: Fact) -> bool:
 def find_checkable(reply: str, facts: Iterable[Fact]) -> Sequence[Fact]:
     """Return the facts that a reply has to take from somewhere.
 
-    Weak facts, relative days and periods, and the English words for 0, 1 and 2 without a unit are no such
-    facts.
+    Weak facts, relative days and periods, numbers of digits, and the English words for 0, 1 and 2 without a unit are no
+    such facts.
     """
     return [
         fact for fact in facts if not fact.weak and fact.kind not in {"day", "period"} and not _is_prose(reply, fact)
@@ -146,6 +170,9 @@ def _is_prose(reply: str, fact: Fact) -> bool:
     text = reply[fact.start : fact.end]
     value = fact.readings[0].value
     in_words = not any(sign.isdigit() for sign in text)
+    if fact.kind in {"number", "quantity"} and _OF_DIGITS.match(reply, fact.end):
+        # The last 4 digits.
+        return True
     if fact.kind == "number" and isinstance(value, (int, float)):
         return in_words and text.isascii() and value in {0.0, 1.0, 2.0}
     return in_words and fact.kind == "quantity" and fact.readings[0].as_written == 1.0

@@ -29,7 +29,7 @@ from fairtrial.text.facts.compounds import (
     join_compounds,
 )
 from fairtrial.text.facts.decades import DECADES, DECADES_CUE, YEAR_RANGES, find_decades, find_year_ranges
-from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
+from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading, new_fact, new_reading
 from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.periods import PERIODS, PERIODS_CUE, find_periods
 from fairtrial.text.facts.units import (
@@ -43,18 +43,18 @@ from fairtrial.text.facts.units import (
     unit_names,
     unit_pattern,
 )
-from fairtrial.text.facts.word_patterns import Cues, StartPattern, cue, join_cues
+from fairtrial.text.facts.word_patterns import StartPattern, cue, join_cues
 from fairtrial.text.lazy_pattern import LazyPattern
 
-_NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}(?:\.\d{1,18})?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
+_NUM = r"(?:[0-9]{1,3}(?:,[0-9]{3}){1,7}(?:\.[0-9]{1,18})?(?![0-9])|[0-9]{1,18}(?:\.[0-9]{1,18})?(?![0-9])|(?<![0-9])\.[0-9]{1,18})"
 _SIGN = r"(?:(?<![a-z0-9)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マイナス|氷点下)?"
 _TO = r"[ ]?(?:-|~|to|or|and|から|至|到|에서|または|或|或者|、|내지)[ ]?"
 _RANGE_END = r"(?:(?<=[-~ord至到或者、 +下負负하ス.])|(?<=から)|(?<=または)|(?<=에서)|(?<=내지))"
 """What stands before the second number of a range: the end of one of the words above, a sign or a space."""
 # A search for one set of signs goes to its places at once.
-_ASCII_NUMBER_START = r"[\d+.m-](?:(?<=\d)|(?<=[-+])(?=\.?\d)|(?<=\.)(?=\d)|(?<=m)(?=inus))"
+_ASCII_NUMBER_START = r"[0-9+.m-](?:(?<=[0-9])|(?<=[-+])(?=\.?[0-9])|(?<=\.)(?=[0-9])|(?<=m)(?=inus))"
 _NUMBER_START = (
-    r"[\d+.m零負负マ氷영-](?:(?<=[\d零負负マ氷])|(?<=[-+])(?=\.?\d)|(?<=\.)(?=\d)|(?<=m)(?=inus)|(?<=영)(?=하))"
+    r"[0-9+.m零負负マ氷영-](?:(?<=[0-9零負负マ氷])|(?<=[-+])(?=\.?[0-9])|(?<=\.)(?=[0-9])|(?<=m)(?=inus)|(?<=영)(?=하))"
 )
 _PERCENT = StartPattern(
     _NUMBER_START,
@@ -124,52 +124,44 @@ def read_facts(text: str) -> tuple[Fact, ...]:
     _take_facts(work)
     if len(work.facts) > 1:
         work.facts.sort(key=_START)
-    placed = [_place_in_original(fact, whole, text, work.cues) for fact in work.facts]
+    may_be_bound = not work.cues.ascii or work.cues.has(BOUNDS_CUE)
+    placed = [_place_in_original(fact, whole, text, may_be_bound=may_be_bound) for fact in work.facts]
     return tuple([fact for fact in placed if fact.kind != "date" or not is_person(fact, text)])
 
 
 _START = attrgetter("start")
 
 
-def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) -> Fact:
+def _place_in_original(fact: Fact, whole: Canonical, original: str, *, may_be_bound: bool) -> Fact:
     """Return a fact of a canonical text with its bound and its place in the original text."""
-    start, end = whole.span(fact.start, fact.end)
+    kind, readings, first, last, bound, about, weak = fact
+    text = whole.text
+    start, end = whole.span(first, last)
     if original[end - 1 : end] in _ENDS:
         end = start + len(original[start:end].rstrip("*`_ "))
-    # "One" and 一 are often no number: "the one", 没有一个.
-    is_one = fact.kind == "number" and fact.readings[0].value == 1.0 and whole.text[fact.start : fact.end] == "1"
-    weak = fact.weak or (
-        is_one
-        and not original[start:end].strip().isdigit()
-        and not _SCORE.search(whole.text, max(0, fact.start - 2), fact.end + 2)
-    )
-    bound, about = fact.bound, fact.about
-    if fact.kind not in _WITHOUT_BOUND and not (cues.ascii and not cues.has(BOUNDS_CUE)):
-        bound, about = bound_at(whole.text, fact.start, fact.end, calendar=fact.kind in {"date", "time"})
-    readings = fact.readings
-    if fact.kind == "quantity" and original[start + 1 : end] == "G" and original[start] in _GENERATIONS:
+    if may_be_bound and kind not in _WITHOUT_BOUND:
+        bound, about = bound_at(text, first, last, calendar=kind in _CALENDAR)
+    if kind == "number":
+        # "One" and 一 are often no number: "the one", 没有一个.
+        weak = weak or (
+            text[first:last] == "1"
+            and not original[start:end].strip().isdigit()
+            and not _SCORE.search(text, max(0, first - 2), last + 2)
+        )
+        if len(readings) > 1 and original[start : start + 1].isalpha() and _ORDINAL.fullmatch(text, first, last):
+            # "First" is no day of a month, unlike "the 1st".
+            readings = readings[:1]
+    elif kind == "quantity" and original[start + 1 : end] == "G" and original[start] in _GENERATIONS:
         return Fact("code", (Reading("code", f"{original[start]}g"), *readings), start, end)
-    if (
-        fact.kind == "number"
-        and len(readings) > 1
-        and _ORDINAL.fullmatch(whole.text, fact.start, fact.end)
-        and original[start : start + 1].isalpha()
-    ):
-        # "First" is no day of a month, unlike "the 1st".
-        readings = readings[:1]
-    if (
-        not bound
-        and not about
-        and (start, end, weak) == (fact.start, fact.end, fact.weak)
-        and readings is fact.readings
-    ):
+    if start == first and end == last and not bound and not about and weak is fact[6] and readings is fact[1]:
         return fact
-    return Fact(fact.kind, readings, start, end, bound, about, weak)
+    return new_fact((kind, readings, start, end, bound, about, weak))
 
 
 _GENERATIONS = frozenset("23456")
 """5G is a generation of mobile networks, and 5 g are grams."""
 _SCORE = LazyPattern(r"\d-1|1-\d")
+_CALENDAR = frozenset({"date", "time"})
 _ENDS = frozenset("*`_ ")
 _WITHOUT_BOUND = frozenset({"code", "weekday", "day", "period"})
 
@@ -192,7 +184,7 @@ def _take_facts(work: Claims) -> None:
 
 _HYPHEN = cue("", "-")
 _BRACKET, _SLASH = cue("", "["), cue("", "/")
-_MARK = LazyPattern(r"\d[.)][ \t]")
+_MARK = LazyPattern(r"[0-9][.)][ \t]")
 _DEGREES_CUE = cue("", "섭화摂華华摄攝大小")
 _RARE_CUE = join_cues(_BRACKET, VERSES_CUE, _SLASH, FEET_CUE, _DEGREES_CUE, _HYPHEN, DECADES_CUE)
 _PERCENT_CUE = cue("percent per", "%‰퍼프パ포趴")
@@ -257,8 +249,8 @@ def _measure(number: str, unit: Unit | None = None, scale: float = 1.0) -> Readi
         _, _, places = digits.partition(".")
         step = 10.0 ** -len(places) * scale
     if unit is None:
-        return Reading(NUMBER, value, value, step)
-    return Reading(unit.dimension, value * unit.factor, value, step * unit.factor)
+        return new_reading((NUMBER, value, value, step))
+    return new_reading((unit.dimension, value * unit.factor, value, step * unit.factor))
 
 
 def _unit_readings(number: str, name: str, scale: float = 1.0) -> tuple[Reading, ...]:
@@ -268,7 +260,7 @@ def _unit_readings(number: str, name: str, scale: float = 1.0) -> tuple[Reading,
     if currency:
         codes = _SHARED.get(name) or (currency.dimension.removeprefix(CURRENCY),)
         measure = _measure(number, currency, scale)
-        readings = [Reading(CURRENCY + code, *measure[1:]) for code in codes]
+        readings = [new_reading((CURRENCY + code, *measure[1:])) for code in codes]
     unit = unit_names().get(name)
     if unit:
         readings.append(_measure(number, unit, scale))
@@ -373,8 +365,7 @@ def _find_whole_part(match: re.Match[str]) -> str:
 
 def _fact(readings: tuple[Reading, ...], start: int, end: int) -> Fact:
     first = readings[0].dimension
-    kind: Kind = "amount" if first.startswith(CURRENCY) else "quantity"
-    return Fact(kind, readings, start, end)
+    return new_fact(("amount" if first.startswith(CURRENCY) else "quantity", readings, start, end, "", False, False))
 
 
 def _ordinal(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:

@@ -33,8 +33,9 @@ _AGE = LazyPattern(
     r"\b(?:age|aged|age of) (?P<years>\d{1,3})(?![\w-]|[.,]\d| ?(?:years?|months?|weeks?|days?|to|and|or)\b)"
 )
 _AGES = frozenset({"age", "aged"})
+_ENDS = "|".join(sorted({word[-2:] for word in _SMALL.split()}))
 _BESIDE_DIGIT = LazyPattern(
-    rf"\d(?:,\d{{4}}|0s\d|\. \d|(?<=[a-z,] [12])\d{{4}}|(?<=[a-z]\d)|(?:{_AFTER.replace(' ', '|')})(?![a-z0-9])|(?:th)?every)"
+    rf"[0-9](?:,[0-9]{{4}}|0s[0-9]|\. [0-9]|(?<=[a-z,] [12])[0-9]{{4}}|(?<=(?:{_ENDS}).)|(?:{_AFTER.replace(' ', '|')})(?![a-z0-9])|(?:th)?every)"
 )
 _GLUED = LazyPattern(
     rf"(?<![a-z0-9_.@/#-])(?P<word>{_SMALL.replace(' ', '|')})(?=\d{{1,4}}(?![a-z0-9_-])|\d{{4}}s|\d{{4}}(?:{_AFTER.replace(' ', '|')})(?![a-z]))"
@@ -88,7 +89,7 @@ _SCORE = LazyPattern(
     rf"(?<![\w.,-])(?:(?P<first>{_NUMBER})[ -](?P<last>nil|(?<=-)love)(?![\w-])|(?P<nil>nil)[ -](?P<behind>{_NUMBER})\b"
     rf"|(?P<both>{_NUMBER})[ -]all(?=[.,;!?)]|$| draw\b| tie\b))"
 )
-_LETTER_CUES = frozenset({"p", "pp", "k", "fps", "q", "h", "x"})
+_LETTER_CUES = frozenset({"p", "pp", "k", "fps", "q", "h", "x", "wd", "playstation", "flight"})
 _FRAME_RATE = "24|25|30|48|50|60|90|100|120|144|240"
 _FRAMES = LazyPattern(
     # 4K60, 1080p60 and 60fps.
@@ -100,6 +101,11 @@ _LETTER = LazyPattern(
 """60p, which is a frame rate beside a word for video, and 60 pence elsewhere, and the 60 pages of 60pp."""
 _PART_OF_YEAR = LazyPattern(r"(?<![\w./-])(?:q(?P<quarter>[1-4])|h(?P<half>[12]))(?![a-z0-9_/-]|\.\w)")
 """Q3 and H1."""
+_NAMES = LazyPattern(
+    # 4WD, PlayStation 5, and flight BA 117.
+    r"(?<![a-z0-9])[24](?P<drive>wd)(?![a-z0-9])|\bp(?P<station>laystation )(?=\d)|\bflight (?!no|is|at|to|in|on|by|of|or)[a-z][a-z0-9](?P<gap> )(?=\d{1,4}(?![\w.,:]|[ ](?:min|hour)))"
+)
+_NAMED = {"drive": "-wheel drive", "station": "s", "gap": ""}
 _ENDINGS = {"1": "st", "2": "nd", "3": "rd", "4": "th"}
 _SIZES = LazyPattern(r"(?<![\w.])(?!0x)\d{1,5}(?:\.\d{1,3})?(?:x\d{1,5}(?:\.\d{1,3})?){1,3}(?!\d)")
 """10x15 and 1920x1080."""
@@ -114,6 +120,9 @@ _ONE_PRICE = LazyPattern(
 )
 _NEXT_RATE = LazyPattern(r"(?:[ ]?(?:,|/|\b(?:or|and|to|not|than|instead of|rather than|at|in)\b)){1,3}[ ]?")
 """What stands between two frame rates of one video."""
+_EAST_ASIAN_VIDEO = LazyPattern(
+    "映像|動画|ビデオ|撮影|録画|フレーム|テレビ|モニタ|配信|再生|カメラ|영상|비디오|촬영|녹화|프레임|카메라|모니터|재생|视频|視頻|影片|帧|幀|拍摄|拍攝|录像|錄影|摄像|攝影|播放|4k|8k|1080|2160|hdmi|fps"
+)
 _EAST_ASIAN = LazyPattern(r"[\u3040-\u30ff\u4e00-\u9fff가-힣]")
 
 
@@ -177,12 +186,12 @@ def _spread_letters(text: str, words: frozenset[str]) -> list[tuple[int, int, st
     is_east_asian = bool(_EAST_ASIAN.search(text))
     end_of_rate = -1
     for match in _LETTER.finditer(text):
-        is_rate = match["number"] in _FRAME_RATES and (is_east_asian or _is_beside_video(text, match, end_of_rate))
+        is_rate = match["number"] in _FRAME_RATES and _is_beside_video(text, match, end_of_rate)
         end_of_rate = match.end() if is_rate else -1
-        if match["letter"] == "pp" or is_rate or not is_east_asian:
-            edits.append(
-                (*match.span("letter"), " pages" if match["letter"] == "pp" else " fps" if is_rate else " pence")
-            )
+        name = "pages" if match["letter"] == "pp" else "fps" if is_rate else "p" if is_east_asian else "pence"
+        # In Japanese, 60p may be pages, points or frames: it is a number.
+        edits.append((*match.span("letter"), f" {name}"))
+    edits += [(*match.span(name), _NAMED[name]) for match in _NAMES.finditer(text) for name in (match.lastgroup or "",)]
     for match in _PART_OF_YEAR.finditer(text):
         number, name = (match["quarter"], "quarter") if match["quarter"] else (match["half"], "half")
         edits.append((*match.span(), f"{number}{_ENDINGS[number]} {name}"))
@@ -194,6 +203,8 @@ def _spread_letters(text: str, words: frozenset[str]) -> list[tuple[int, int, st
 def _is_beside_video(text: str, match: re.Match[str], end_of_rate: int) -> bool:
     """Return whether a match such as "60p" stands directly beside a word for video, or behind another frame rate."""
     start, end = match.span()
+    if _EAST_ASIAN_VIDEO.search(text, max(0, start - 24), end + 12):
+        return True
     if _ONE_PRICE.match(text, end):
         return False
     if end_of_rate >= 0 and _NEXT_RATE.fullmatch(text, end_of_rate, start):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from fairtrial.text.facts.word_patterns import StartPattern
+from fairtrial.text.lazy_pattern import LazyPattern
 
 _DIGITS: dict[str, int] = dict(
     zip(
@@ -13,9 +14,13 @@ _DIGITS: dict[str, int] = dict(
         strict=True,
     )
 )
+_AS_DIGITS = str.maketrans({sign: str(digit) for sign, digit in _DIGITS.items()})
 _SMALL = {"十": 10, "百": 100, "千": 1000, "拾": 10, "佰": 100, "仟": 1000, "廿": 20}
 _LARGE = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "兆": 10**12}
 _DIGIT = "〇零一二三四五六七八九两兩壹貳贰參叁肆伍陸陆柒捌玖"
+_ALL_DIGITS = LazyPattern(rf"[{_DIGIT}0-9.]+")
+_PIECE = LazyPattern(r"\d+(?:\.\d+)?|.")
+_PAIR = LazyPattern(r"([一二两兩三四五六七八])([两兩二三四五六七八九])")
 _SIGN = f"{_DIGIT}十百千万萬亿億兆廿拾佰仟"
 _NOT_NUMBERS = (
     "一下|一些|一起|一般|一定|一样|一樣|一直|一切|一旦|一边|一邊|一方|一致|一会|一會|一共|一律|一向|一同|一体|一體|一键|一鍵|一番|一緒|一部|"
@@ -117,7 +122,7 @@ def _cardinal(text: str, match: re.Match[str]) -> str | None:
     after, before = text[match.end() : match.end() + 1], text[match.start() - 1 : match.start()]
     if len(run) == 1 and not (after and after in _COUNTERS) and before != "第":
         return None
-    pair = re.fullmatch(r"([一二两兩三四五六七八])([两兩二三四五六七八九])", run)
+    pair = _PAIR.fullmatch(run)
     if pair and _DIGITS[pair[2]] == _DIGITS[pair[1]] + 1:
         # 三四天 is three or four days.
         return f"{_DIGITS[pair[1]]}~{_DIGITS[pair[2]]}" if after and after in _COUNTERS else None
@@ -132,7 +137,7 @@ def _number(run: str) -> str:
 
 def _float(run: str) -> float:
     run = run.replace(",", "")
-    if re.fullmatch(rf"[{_DIGIT}0-9.]+", run):
+    if _ALL_DIGITS.fullmatch(run):
         return float(_positional(run) or 0)
     total = 0.0
     rest = run
@@ -149,12 +154,12 @@ def _float(run: str) -> float:
 
 
 def _below_myriad(run: str) -> float:
-    if re.fullmatch(rf"[{_DIGIT}0-9.]*", run):
+    if not run or _ALL_DIGITS.fullmatch(run):
         return float(_positional(run) or 0)
     total: float = 0.0
     part: float = 0.0
     last = 0
-    for piece in re.findall(r"\d+(?:\.\d+)?|.", run):
+    for piece in _PIECE.findall(run):
         if piece in _SMALL:
             if piece == "廿":
                 total += 20
@@ -174,7 +179,7 @@ def _below_myriad(run: str) -> float:
 
 
 def _positional(run: str) -> str:
-    return "".join(str(_DIGITS[sign]) if sign in _DIGITS else sign for sign in run)
+    return run.translate(_AS_DIGITS)
 
 
 def _plain(value: float) -> str:

@@ -73,10 +73,11 @@ def compare_lists(reference: str, reply: str) -> list[ListAgreement]:
 def find_lists(text: str) -> tuple[List, ...]:
     """Return the lists of a text, those of two members too."""
     lists: list[List] = []
+    is_ascii = text.isascii()
     start = 0
     for match in [*_PHRASE.finditer(text), None]:
         end = match.start() if match else len(text)
-        pattern = _CJK_BREAK if _CJK.search(text, start, end) else _ENGLISH_BREAK
+        pattern = _CJK_BREAK if not is_ascii and _CJK.search(text, start, end) else _ENGLISH_BREAK
         cuts = list(pattern.finditer(text, start, end))
         if cuts:
             edges = [start, *(edge for cut in cuts for edge in cut.span()), end]
@@ -111,7 +112,7 @@ _COUNTRIES = (
 
 
 def _forms(text: str, *, first: bool, last: bool) -> frozenset[str]:
-    if _CJK.search(text):
+    if not text.isascii() and _CJK.search(text):
         pieces = [piece for piece in text.split() if len(piece) > 1] or [text.strip()]
         if first:
             pieces = pieces[-1:]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cache
+from itertools import count
 from operator import add
 from typing import NamedTuple
 from unicodedata import combining, normalize
 
 from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.name_forms import are_names
-from fairtrial.text.facts.word_patterns import alternatives, split_sentences
+from fairtrial.text.facts.word_patterns import StartPattern, alternatives, split_sentences
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _TOKEN = LazyPattern(
@@ -96,13 +98,8 @@ _TITLES = frozenset(("Mr", "Mrs", "Ms", "Dr", "Prof"))
 
 def _may_be_repeated(sentence: _Sentence, reply: str) -> bool:
     """Return whether enough words of a sentence occur in a reply, so that it may have a copy of the sentence."""
-    most_absent = len(sentence.words) * (1 - _ALIKE)
-    for word in sentence.words:
-        if word not in reply:
-            most_absent -= 1
-            if most_absent < -1e-9:
-                return False
-    return True
+    words = sentence.words
+    return len(words) - sum(map(reply.__contains__, words)) <= len(words) * (1 - _ALIKE) + 1e-9
 
 
 def exchanged_names(reference: str, reply: str, groups: Iterable[frozenset[str]]) -> list[Replaced]:
@@ -169,10 +166,11 @@ def _compare_sentences(
         if not (name[0].isalpha() and counterpart[0].isalpha()):
             continue
         if (
-            (_is_name(reference, *expected, certain) or _is_name(reply, *actual, certain))
+            # What takes the longest comes last.
+            (_is_capital(former, a, b) and _is_capital(latter, c, d))
             or (_PERSON.match(reference, expected[1]) and _PERSON.match(reply, actual[1]))
-            or (_is_capital(former, a, b) and _is_capital(latter, c, d))
             or are_names(reference, expected, reply, actual)
+            or (_is_name(reference, *expected, certain) or _is_name(reply, *actual, certain))
         ) and not (_fold(counterpart) in _fold(reference) or _fold(name) in _fold(reply)):
             yield Replaced(*expected, *actual)
 
@@ -186,20 +184,42 @@ def _replacements(former: Sequence[str], latter: Sequence[str]) -> list[tuple[in
     )
     middle, other_middle = former[first : len(former) - last], latter[first : len(latter) - last]
     same = first + last
-    changes: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(middle), 0, len(other_middle))]
+    changes = [(0, len(middle), 0, len(other_middle))]
     if not (middle and other_middle):
         return []
     if not set(middle).isdisjoint(other_middle):
-        matcher = SequenceMatcher(None, middle, other_middle, autojunk=False)
-        same += sum(block.size for block in matcher.get_matching_blocks())
-        changes = matcher.get_opcodes()
+        matches = _matches(middle, other_middle)
+        same += sum(size for _, _, size in matches)
+        changes = [(a, b, c, d) for a, b, c, d in _gaps(matches, len(middle), len(other_middle)) if a < b and c < d]
     if 2 * same < _ALIKE * (len(former) + len(latter)):
         return []
     return [
         (first + a, first + b, first + c, first + d)
-        for tag, a, b, c, d in changes
-        if tag == "replace" and b - a <= _LONGEST_NAME and d - c <= _LONGEST_NAME
+        for a, b, c, d in changes
+        if b - a <= _LONGEST_NAME and d - c <= _LONGEST_NAME
     ]
+
+
+def _matches(former: Sequence[str], latter: Sequence[str]) -> Sequence[tuple[int, int, int]]:
+    """Return the runs that two sequences share in the same order: the places in both, and their length.
+
+    If each shared token occurs once in both, and in the same order, all of them match, as difflib finds too, but later.
+    """
+    place_in_former, place_in_latter = dict(zip(former, count())), dict(zip(latter, count()))
+    shared = [token for token in former if token in place_in_latter]
+    if len(set(shared)) < len(shared) or shared != [token for token in latter if token in place_in_former]:
+        return SequenceMatcher(None, former, latter, autojunk=False).get_matching_blocks()
+    return [(place_in_former[token], place_in_latter[token], 1) for token in shared]
+
+
+def _gaps(
+    matches: Sequence[tuple[int, int, int]], length: int, other_length: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the places between matches: from and to in both sequences."""
+    start = other_start = 0
+    for place, other_place, size in (*matches, (length, other_length, 0)):
+        yield start, place, other_start, other_place
+        start, other_start = place + size, other_place + size
 
 
 def _is_capital(sentence: _Sentence, first: int, last: int) -> bool:
@@ -261,7 +281,10 @@ def _may_hold_place(small: str) -> bool:
 
 @cache
 def _places() -> LazyPattern:
-    return LazyPattern(alternatives(_rows(), starts=True, ends=True))
+    words, pairs = _beginnings()
+    letters = "".join(sorted({word[0] for word in words}))
+    signs = "".join(sorted({re.escape(pair[0]) for pair in pairs}))
+    return StartPattern(rf"(?<![a-z0-9])[{letters}]|[{signs}]", lambda: alternatives(_rows(), starts=True, ends=True))
 
 
 def places_in(text: str) -> list[tuple[int, int, int]]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from fairtrial.text.facts.canonical import canonicalise
 from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.opposites import find_values, has_two_values, may_hold_values
+from fairtrial.text.facts.stems import read_stems
 from fairtrial.text.facts.word_patterns import StartPattern, read_cues
 from fairtrial.text.lazy_pattern import LazyPattern
 
@@ -54,7 +55,7 @@ class _Content(NamedTuple):
 
     def count_negations(self, axes: Container[str]) -> int:
         """Return the number of negations, apart from those inside the values of some questions."""
-        return self.negations - sum(axis in axes for axis in self.within)
+        return self.negations - sum(map(axes.__contains__, self.within)) if self.within else self.negations
 
 
 class _Clause(NamedTuple):
@@ -65,7 +66,8 @@ class _Clause(NamedTuple):
     @property
     def is_decisive(self) -> bool:
         """Return whether a clause answers a question whose values exclude one another."""
-        return any(axis in _DECISIVE for axis, _ in self.content.values)
+        values = self.content.values
+        return bool(values) and any(axis in _DECISIVE for axis, _ in values)
 
     def has_other_numbers(self, counterpart: _Clause) -> bool:
         """Return whether both have a number that the other lacks: "1,050 with tax" does not deny "1,000 without tax"."""
@@ -77,7 +79,7 @@ class _Clause(NamedTuple):
     def may_be_repeated(self, text: str) -> bool:
         """Return whether a text holds enough of the stems, which are beginnings of words."""
         words = self.content.words
-        return sum(word in text for word in words) >= _SHARED_OF_ALL * len(words)
+        return sum(map(text.__contains__, words)) >= _SHARED_OF_ALL * len(words)
 
 
 _BREAK = LazyPattern(
@@ -118,16 +120,6 @@ _ONLY = StartPattern(
 _WORD = LazyPattern(r"[\u4e00-\u9fff]|[가-힣]+|[\u30a0-\u30ff]{2,}|[a-z]+|\d+(?:\.\d+)?")
 _ASCII_WORD = LazyPattern(r"[a-z]+|\d+(?:\.\d+)?")
 """Finds the same in a text in ASCII."""
-_STOP = frozenset(
-    (
-        "a an the is are was were be been being am do does did has have had will would shall should can "
-        "could may might must to of in on at for with and or but by from as it its this that there here "
-        "you your we our i my they their he she his her so if then than also just very please not no "
-        "never none nor n t s re ve ll d m cannot without unable true nobody everyone everybody someone somebody anyone anybody "
-        "아무도 누구도 모두 전원 누군가 的 了 是 在 有 会 會 能 可 以 已 就 也 都 还 還 把 "
-        "被 给 給 您 你 我 们 們 不 没 沒 未 无 無 非 并 並 别 別 这 這 那 真 事 实 實"
-    ).split()
-)
 _WITH_NEGATION = frozenset("誰も 一つも 아무도 하나도".split())
 """Words that mean nobody or nothing only with the negation of their clause."""
 _EVERYBODY = LazyPattern(
@@ -138,12 +130,6 @@ _ALL_PERSONS = LazyPattern(
     r"\b(?:every|any)(?:one|body)\b|全員|皆|誰でも|誰もが|모두|전원|누구나|大家|所有人|每[个個]人"
 )
 """Words for all persons. A clause with one says more than the same clause about somebody, or about two persons."""
-_ENGLISH_ENDINGS = frozenset("ies ed ing es s d".split())
-_KOREAN_ENDINGS = frozenset(
-    "입니다 합니다 됩니다 습니다 니다 해요 돼요 이에요 예요 어요 아요 세요 하지 되지 지 하고 이고 고 은 는 이 가 을 를 의 에서 에게 에 으로 로 와 과 "
-    "도 만 까지 부터".split()
-)
-_LONGEST_ENDING = 3
 
 
 class Polarity(NamedTuple):
@@ -344,7 +330,7 @@ def _read_clause(text: str) -> _Content | None:
     raw = frozenset(
         _ASCII_WORD.findall(text.replace("no one", "nobody")) if is_ascii else _WORD.findall(_EVERYBODY.sub("人", text))
     )
-    words = _stems(raw)
+    words = read_stems(raw)
     if not words:
         return None
     if is_ascii:
@@ -374,33 +360,4 @@ _LIMITING_WORDS = frozenset("only except besides other apart unless if".split())
 
 
 def _words(text: str) -> frozenset[str]:
-    return _stems(frozenset(_WORD.findall(text)))
-
-
-def _stems(words: frozenset[str]) -> frozenset[str]:
-    return frozenset(map(_stem, words)) - _NO_STEM
-
-
-_NO_STEM = frozenset({""})
-
-
-@lru_cache(maxsize=8192)
-def _stem(word: str) -> str:
-    """Return the stem of a word, or nothing if the word says little."""
-    if word in _STOP:
-        return ""
-    if word[0].isascii():
-        return _cut_ending(word, _ENGLISH_ENDINGS) if len(word) > 4 else word
-    if "가" <= word[0] <= "힣":
-        if (word[0] in "안못없않아" and len(word) <= 4) or word[0] in "있없않":
-            return ""
-        return _cut_ending(word, _KOREAN_ENDINGS)[:2]
-    return word
-
-
-def _cut_ending(word: str, endings: frozenset[str]) -> str:
-    """Return a word without its longest ending."""
-    for size in range(_LONGEST_ENDING, 0, -1):
-        if word[-size:] in endings:
-            return word[:-size]
-    return word
+    return read_stems(frozenset(_WORD.findall(text)))
