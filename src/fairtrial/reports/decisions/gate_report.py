@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 
 _LINE_LENGTH = 500
 _IF = "with a power of 80 %, if the estimate stays"
+_ONE_END = "The intervals of the table have two ends, and a gate asks about one: so its limit differs from theirs."
 _SEERS = {"judge": "the judge sees it", "people": "people see it"}
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "undecided": ("?", "yellow")}
 
 
-def gate_report(decision: GateDecision) -> RenderableType:
-    """Return a line for each claim, and the verdict of all claims if there are several."""
+def gate_report(decision: GateDecision, *, below_table: bool = False) -> RenderableType:
+    """Return a line for each claim, and the verdict of all claims if there are several.
+
+    With `below_table`, a sentence says why limits differ from the intervals of the criteria that stand above.
+    """
     lines = [Text(visible_line(say("warning: {warning}", warning=own)), "yellow") for own in decision.warnings]
     for claim in decision.claims:
         mark, style = _MARKS[claim.verdict]
@@ -44,6 +48,9 @@ def gate_report(decision: GateDecision) -> RenderableType:
         lines.append(Text(f"{mark} {say(decision.verdict).upper()}", f"bold {style}"))
     if decision.attempts_saved is not None:
         lines.append(Text(_effort(decision)))
+    limits = [claim for claim in decision.claims if not is_difference(claim.claim) and claim.evidence is None]
+    if below_table and any(claim.estimate is not None for claim in limits):
+        lines.append(Text(say(_ONE_END), "dim"))
     lines.append(signature_line(decision.signature))
     return Group(*lines)
 
