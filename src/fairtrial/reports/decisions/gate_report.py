@@ -15,9 +15,11 @@ from fairtrial.reports.decisions.comparison_table import cases_in_clusters, othe
 from fairtrial.reports.judges.judge_states import bias
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import against, interval, rate
+from fairtrial.reports.rows import name_measure
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import DASH, visible_line
 from fairtrial.text.languages import ENGLISH, say, say_count, speaking
+from fairtrial.text.translated_lines import say_sentence
 
 if TYPE_CHECKING:
     from fairtrial.records.run_comparison import IntervalEstimate
@@ -128,7 +130,7 @@ def claim_text(claim: ClaimDecision, base: str = "") -> str:
     else:
         direction = "not worse by more than" if claim.claim == "not_worse_by" else "better by more than"
         text = f"{{measure}} {direction} {{limit}}{' than {base}' if base else ''}"
-    return say(text, measure=say(claim.measure), limit=_limit(claim), base=base)
+    return say(text, measure=name_measure(claim.measure), limit=_limit(claim), base=base)
 
 
 def _value(claim: ClaimDecision, value: float | None) -> str:
@@ -181,7 +183,7 @@ def _odds(value: float) -> str:
 
 
 def _remark(claim: ClaimDecision) -> str:
-    parts = [f": {claim.why}" if claim.why else ""]
+    parts = [f": {say_sentence(claim.why)}" if claim.why else ""]
     if claim.needed is not None and claim.needed.cases is not None:
         cases = say_count(claim.needed.cases, "case")
         parts.append(say(f"; about {{cases}} like these would decide it {_IF}", cases=cases))
