@@ -129,8 +129,10 @@ def test_other_columns_are_kept_for_metrics() -> None:
     assert cases(loaded)[0].extra == {"columns": {"level": 3, "tags": ["a"]}}
     assert loaded.recordings[0].trace.extra == {"level": 3, "tags": ["a"]}
     assert loaded.notes == (
-        "qa.jsonl: read with columns={'input': 'input', 'reply': 'output'}; nothing is expected;"
-        " other columns: 'level', 'tags'",
+        (
+            "qa.jsonl: read with columns={'input': 'input', 'reply': 'output'}; nothing is expected; other columns: "
+            "'level', 'tags'"
+        ),
     )
 
 

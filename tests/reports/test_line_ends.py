@@ -14,7 +14,9 @@ from rich.text import Text
 from fairtrial.reports.terminal_text import Paragraph, plain_text
 
 JAPANESE = "ケース3件の試行6回では、合格率は 6 % から 99 % の間のどこでもありえます。その頻度は示しません。"
-CHINESE = "只有 3 个用例的 6 次尝试，通过率可能是 6 % 到 99 % 之间的任何值：这说明智能体能够通过，但说明不了频率有多高。"
+CHINESE = (
+    "只有 3 个用例的 6 次尝试，通过率可能是 6 % 到 99 % 之间的任何值：这说明智能体能够通过，但说明不了频率有多高。"
+)
 KOREAN = "케이스 3개의 시도 6회 기준으로 통과율의 가능한 범위는 6 %부터 99 %까지입니다."
 ENGLISH = "With 12 attempts at 3 cases, the pass rate can be anywhere from 6 to 99 %: this shows little."
 WIDTHS = range(20, 100)

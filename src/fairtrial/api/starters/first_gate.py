@@ -18,7 +18,6 @@ from fairtrial.api.score_planning import plan_score
 from fairtrial.errors import UsageError
 from fairtrial.formats.toml_text import encode_value
 from fairtrial.records.gate import Claim
-from fairtrial.text.display import count
 
 if TYPE_CHECKING:
     from fairtrial.api.starters.first_cases import Beginning, FirstCases
@@ -54,7 +53,7 @@ class GateSize:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What decides about a build, how often an agent as good as now passes, and the number of cases that it lacks."""
+        """What decides about a build, how often an agent as good as now passes, and how many cases are enough."""
         times = "once" if self.attempts == 1 else f"{self.attempts} times"
         runs = () if self.attempts is None else (f"Each case runs {times}.",)
         more = self.needed_cases is not None and self.needed_cases > self.cases
@@ -154,7 +153,11 @@ def _project(beginning: Beginning, path: Path, criteria: Mapping[str, Any], size
 def _workflow(beginning: Beginning, path: Path, size: GateSize) -> str:
     commands = ["fairtrial run --profile ci"] if beginning.agent else _score_commands(beginning, path, size)
     command = f"run: {commands[0]}" if len(commands) == 1 else "\n  ".join(["run: |", *commands])
-    rule = "a case fails" if size.claim is None else f"the run does not show that {100 * size.claim.limit:.0f} % of cases pass"
+    rule = (
+        "a case fails"
+        if size.claim is None
+        else f"the run does not show that {100 * size.claim.limit:.0f} % of cases pass"
+    )
     same = "" if beginning.agent else f"# {_SAME_RECORDINGS.format(recorded=beginning.recorded)}.\n"
     repository = _repository()
     return _WORKFLOW.format(
