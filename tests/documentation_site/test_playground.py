@@ -112,19 +112,20 @@ def test_files_are_seen_without_python(page: Page) -> None:
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "assistant", "content": HOSTILE},
     ]
+    texts = ["user: Where is A-17?", 'assistant: get_order({"id": "A-17"})', f"assistant: {HOSTILE}"]
     alone = page.context.browser.new_page()
     alone.route("**/packages.zip", lambda route: route.abort())
     alone.goto(page.url)
     alone.evaluate(DROP, {"trace.json": json.dumps({"messages": messages}), "notes.txt": "a = 1"})
     files = alone.locator("#files")
     assert files.locator("h2").all_inner_texts() == ["trace.json", "notes.txt"]
-    texts = ["user: Where is A-17?", 'assistant: get_order({"id": "A-17"})', f"assistant: {HOSTILE}"]
     assert files.locator("p").all_text_contents() == texts
     assert files.locator("pre").all_text_contents() == ["a = 1"]
     alone.locator("#problem:visible").wait_for(timeout=SECONDS)
     assert files.is_visible()
     assert "Playground" in alone.title()
     alone.close()
+    page.bring_to_front()  # a page behind another one draws nothing
 
 
 def test_the_example_passes(page: Page) -> None:
