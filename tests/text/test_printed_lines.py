@@ -1,4 +1,4 @@
-"""What commands print in each language: names of users stay as they are, and no line is translated in part."""
+"""Commands print names of users as they are in each language, and translate no line in part."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class GateSize:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What decides about a build, how often an agent as good as now passes, and how many cases are enough."""
+        """The rule of a build, how often an agent as good as now passes, and how many cases are enough."""
         times = "once" if self.attempts == 1 else f"{self.attempts} times"
         runs = () if self.attempts is None else (f"Each case runs {times}.",)
         more = self.needed_cases is not None and self.needed_cases > self.cases

@@ -385,8 +385,8 @@ def _note(columns: Columns, path: str) -> str:
     other_values = [repr(name) for name in columns.other_columns]
     more = f", and {len(other_values) - _MOST_NAMES} more" if len(other_values) > _MOST_NAMES else ""
     option = spell("columns")
-    written = f"{option} {columns}" if option.startswith("-") else f"{option}={columns.names}" if option else columns
-    note = f"{path}: read with {written}"
+    mapping = f"{option} {columns}" if option.startswith("-") else f"{option}={columns.names}" if option else columns
+    note = f"{path}: read with {mapping}"
     if not columns.has(EXPECTED, EXPECTED_CALLS, CHECKS, *CHECK_KINDS):
         note += "; nothing is expected"
     return note + (f"; other columns: {', '.join(other_values[:_MOST_NAMES])}{more}" if other_values else "")
