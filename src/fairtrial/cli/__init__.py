@@ -71,7 +71,9 @@ COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary
 _OTHER_NAMES = {
     **dict.fromkeys(("eval", "evaluate", "test"), "run"),
     **dict.fromkeys(("start", "skill", "example"), "init"),
-    **{"list": "runs", "diff": "compare", "report": "show"},
+    "list": "runs",
+    "diff": "compare",
+    "report": "show",
 }
 """The names of commands in other tools, and what they are called here."""
 _FOLDERS = {
