@@ -69,18 +69,48 @@ def test_the_action_installs_its_own_checkout(tmp_path: Path, environment: dict[
 
 
 def test_no_page_installs_from_an_index_on_which_fairtrial_is_not() -> None:
-    """Each command installs a checkout."""
+    """Each command installs a checkout, or a repository."""
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     commands = [line for page in pages for line in page.read_text().splitlines() if "pip install" in line]
     assert len(commands) > 10
-    assert not [line for line in commands if re.search(r"pip install (-\S+ )*'?fairtrial", line)]
+    assert not [line for line in commands if re.search(r"pip install (-\S+ )*'?fairtrial(?!\S* @ git\+)", line)]
+    assert not [line for line in commands if "./fairtrial" in line]  # no step of a page checks it out
+
+
+def gitlab_job() -> dict[str, Any]:
+    """The job of the page for GitLab."""
+    (snippet,) = [text for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL) if "script" in text]
+    job: dict[str, Any] = yaml.safe_load(snippet)["eval"]
+    return job
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="pip clones the repository, and this is an export of it")
+def test_the_snippet_for_gitlab_installs_the_repository(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Nothing has to be checked out before. This checkout stands for the address that the page names."""
+    install, _ = gitlab_job()["script"]
+    alone = {
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",
+        "PIP_TARGET": str(tmp_path / "new"),
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.{ROOT}.insteadOf",
+        "GIT_CONFIG_VALUE_0": "https://github.com/OWNER/fairtrial",
+    }
+    done = run(install, environment | alone)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "new" / "fairtrial" / "__main__.py").is_file()
 
 
 def test_the_snippet_for_gitlab_runs(environment: dict[str, str]) -> None:
-    """Its command writes the files that it keeps."""
-    (snippet,) = [text for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL) if "script" in text]
-    job = yaml.safe_load(snippet)["eval"]
-    install, command = job["script"]
-    assert install == "pip install ./fairtrial"
-    assert run(command, environment).returncode == 1
+    """Its command writes the files that it keeps. The example stands for the agent and the cases of the page."""
+    job = gitlab_job()
+    _, command = job["script"]
+    own = command.replace("evals/", "examples").replace("shop.agent:reply", "examples.agent:reply")
+    assert run(own, environment).returncode == 1
     assert all(Path(name).exists() for name in (*job["artifacts"]["paths"], job["artifacts"]["reports"]["junit"]))
+
+
+def test_the_page_says_what_its_placeholder_is() -> None:
+    """Nobody can run a command with OWNER in it."""
+    assert "Replace OWNER on this page" in PAGE.read_text()

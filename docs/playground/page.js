@@ -32,7 +32,7 @@ function fail(text) {
   say("");
   part("problem").textContent = text;
   part("problem").hidden = false;
-  part("report").hidden = true;
+  part("report").hidden = true; // the files as they are stay, if they were shown
 }
 
 function show(report, text) {
@@ -40,7 +40,81 @@ function show(report, text) {
   shown = URL.createObjectURL(new Blob([report], { type: "text/html" }));
   part("report").src = shown;
   part("report").hidden = false;
+  part("files").hidden = true;
   say(text);
+}
+
+const MOST_FILES = 20;
+const MOST_MESSAGES = 200;
+const MOST_CHARACTERS = 20_000;
+
+/** Shows files as they are, at once and without Python: their messages, or else their text. A report replaces this. */
+function view(files) {
+  const rest = files.length - MOST_FILES;
+  part("files").replaceChildren(
+    ...files.slice(0, MOST_FILES).flatMap(view_file),
+    ...(rest > 0 ? [element("p", `… and ${rest} more files`)] : []),
+  );
+  part("files").hidden = false;
+  part("report").hidden = true;
+}
+
+function view_file({ name, bytes }) {
+  const text = new TextDecoder().decode(bytes);
+  const messages = find_messages(parse(text));
+  const rest = messages.length - MOST_MESSAGES;
+  const shown = messages.slice(0, MOST_MESSAGES).map(({ role, said }) => {
+    const line = element("p", shorten(said));
+    line.prepend(element("b", `${role}: `));
+    return line;
+  });
+  if (rest > 0) shown.push(element("p", `… and ${rest} more messages`));
+  return [element("h2", name), ...(shown.length ? shown : [element("pre", shorten(text))])];
+}
+
+/** Makes an element of text alone: nothing in a file is markup. */
+function element(tag, text) {
+  const own = document.createElement(tag);
+  own.textContent = text;
+  return own;
+}
+
+function shorten(text) {
+  const rest = text.length - MOST_CHARACTERS;
+  return rest > 0 ? `${text.slice(0, MOST_CHARACTERS)} … and ${rest} more characters` : text;
+}
+
+function parse(text) {
+  const value = (json) => {
+    try {
+      return JSON.parse(json);
+    } catch {
+      return undefined;
+    }
+  };
+  return value(text) ?? text.split("\n").map(value);
+}
+
+/** Finds the messages in a value, in their order: an object with a role, and with a text, parts or calls. */
+function find_messages(value, depth = 0) {
+  if (!value || typeof value !== "object" || depth > 12) return [];
+  if (typeof value.role === "string") {
+    const said = [value.content ?? value.parts, value.tool_calls].map(read_text).filter(Boolean).join("\n");
+    if (said) return [{ role: value.role, said }];
+  }
+  return Object.values(value).flatMap((own) => find_messages(own, depth + 1));
+}
+
+/** Reads the text of a content: of parts, and of calls and results of tools. */
+function read_text(value) {
+  if (typeof value !== "object" || !value) return typeof value === "string" ? value : "";
+  if (Array.isArray(value)) return value.map(read_text).filter(Boolean).join("\n");
+  const call = value.function ?? value.functionCall ?? value.function_call ?? value;
+  if (typeof call.name === "string") {
+    const given = call.arguments ?? call.args ?? call.input ?? call.response ?? "";
+    return `${call.name}(${typeof given === "string" ? given : JSON.stringify(given)})`;
+  }
+  return read_text(value.text ?? value.content ?? value.parts);
 }
 
 async function read(files) {
@@ -51,6 +125,7 @@ async function read(files) {
 async function open(...reading) {
   part("problem").hidden = true;
   part("problem").textContent = "";
+  part("files").hidden = true;
   say("The files are read …");
   try {
     show_report(...(await Promise.all(reading)));
@@ -66,6 +141,7 @@ function show_report(recorded, expected, match) {
     if (recorded.length > 1) return fail("choose a report alone, without other files");
     return show(recorded[0].bytes, `${recorded[0].name} as it was written`);
   }
+  view(recorded);
   start();
   waits = true;
   say("Python is loading …");

@@ -139,6 +139,36 @@ def test_two_cases_make_no_claim() -> None:
     assert re.search(r"\d+ cases would show the pass rate to ±10 points", done.out)
 
 
+def test_the_rule_of_the_gate_is_said_in_sentences_about_builds() -> None:
+    """When a build is green, how often an agent as good as now gets there, and why the claim is not higher."""
+    done = fairtrial("init", "--agent", "my_agents:shop", "--csv", "items.csv")
+    sentences = [
+        "Each case runs 2 times.",
+        "The build is green if the run shows that at least 75 % of cases like these pass.",
+        "If the agent stays as good as now, about 100 of 100 builds are green.",
+        "A higher share would be shown in fewer than 80 of 100 builds.",
+    ]
+    assert "\ngate:\n" + "".join(f"  {sentence}\n" for sentence in sentences) in done.out
+    assert "".join(f"# {sentence}\n" for sentence in sentences) in Path("fairtrial.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("language", ["ko", "ja", "zh-CN", "zh-TW"])
+def test_what_a_first_gate_says_is_translated(language: str) -> None:
+    """Each sentence below the files that were written, and none of them in part."""
+    done = fairtrial("init", "--agent", "my_agents:shop", "--csv", "items.csv", "--lang", language)
+    (*_, rest) = done.out.partition(".github/workflows/fairtrial.yml")
+    known = re.compile(r"`[^`]*`|\S*[_/.]\S*|fairtrial [a-z -]+")
+    assert re.findall("[a-z]{2,}", known.sub("", rest)) == []
+
+
+def test_a_gate_below_the_table_says_why_its_limit_differs_from_the_intervals() -> None:
+    """The limit has one end, the intervals have two. Without the table there is nothing to differ from."""
+    fairtrial("init", "--agent", "my_agents:shop", "--csv", "items.csv")
+    sentence = "The intervals of the table have two ends, and a gate asks about one"
+    assert sentence in fairtrial("run", "--profile", "ci").out
+    assert sentence not in fairtrial("run", "--profile", "ci", "--quiet").out
+
+
 def test_a_gate_overwrites_nothing() -> None:
     """It says so before the agent is asked."""
     Path("fairtrial.toml").write_text("attempts = 2\n", encoding="utf-8")

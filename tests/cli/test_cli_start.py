@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import click
@@ -133,6 +134,46 @@ def test_every_command_in_the_skill_exists() -> None:
         page = (shown if shown.code == 0 else fairtrial(name, "--help")).out
         assert "Usage: fairtrial" in page, line
         assert [word for word in words if word.startswith("--") and word not in page] == [], line
+
+
+SHOP = """\
+from fairtrial import ToolCall, ToolResult
+
+def reply(conversation):
+    item = conversation.invocations[-1].query.split()[-1].strip("?")
+    yield ToolCall("get_price", {"item": item})
+    yield ToolResult("get_price", {"price": 12})
+    yield f"Item {item} costs 12 euros."
+"""
+
+
+@pytest.mark.long
+def test_every_command_of_the_skill_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of the table, in a folder with an agent, a table and a recording. None of them needs a model."""
+    enter(tmp_path, monkeypatch)
+    text = (Path(formats.__file__).parents[1] / "starter" / "skill" / "SKILL.md").read_text(encoding="utf-8")
+    Path("shop").mkdir()
+    Path("shop/agent.py").write_text(SHOP, encoding="utf-8")
+    Path("questions.csv").write_text("question\nWhat does A-1 cost?\nWhat does B-2 cost?\n", encoding="utf-8")
+    fairtrial("record", "questions.csv", "--agent", "shop.agent:reply", "-o", "traces.jsonl")
+    lines = [line for line in text.splitlines() if line.startswith("| ") and "`fairtrial " in line]
+    commands: list[str] = []
+    for code in (code for line in lines for code in re.findall("`([^`]+)`", line)):
+        # Behind a command stand other options for it.
+        commands.append(f"{' '.join(commands[-1].split()[:3])} {code}" if code.startswith("-") else code)
+    commands += re.findall("`(fairtrial run [^`]+ --until-decided [^`]+)`", text)
+    assert len(commands) > 14
+    for command in commands:
+        runs = fairtrial("runs", "--quiet").out.split()
+        names = {"RUN": (runs or [""])[0], "BASE": (runs or [""])[-1]}
+        names |= {"FILE": "questions.csv", "CASE": "questions-1", "NAME": "facts_match_v1"}
+        done = fairtrial(*(names.get(word, word) for word in command.split()[1:]))
+        assert done.code in (0, 1, 3), (command, done.err)
+        if "--csv" in command:
+            Path("evals/questions.evalset.json").rename("evals/shop.evalset.json")
+            Path("fairtrial.toml").unlink()
+            Path(".github/workflows/fairtrial.yml").unlink()
+        sys.modules.pop("shop.agent", None)
 
 
 def test_the_skill_says_how_each_command_prints_json() -> None:

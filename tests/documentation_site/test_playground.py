@@ -104,11 +104,36 @@ def test_the_report_that_nobody_sees_is_complete(tmp_path: Path) -> None:
     assert done.stdout == "1 case: passed. True\n", done.stderr
 
 
+def test_files_are_seen_without_python(page: Page) -> None:
+    """Their messages and calls, as text alone, while Python loads, and also if it cannot. A report replaces them."""
+    call = {"type": "function", "function": {"name": "get_order", "arguments": '{"id": "A-17"}'}}
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "Where is A-17?"}]},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "assistant", "content": HOSTILE},
+    ]
+    texts = ["user: Where is A-17?", 'assistant: get_order({"id": "A-17"})', f"assistant: {HOSTILE}"]
+    alone = page.context.browser.new_page()
+    alone.route("**/packages.zip", lambda route: route.abort())
+    alone.goto(page.url)
+    alone.evaluate(DROP, {"trace.json": json.dumps({"messages": messages}), "notes.txt": "a = 1"})
+    files = alone.locator("#files")
+    assert files.locator("h2").all_inner_texts() == ["trace.json", "notes.txt"]
+    assert files.locator("p").all_text_contents() == texts
+    assert files.locator("pre").all_text_contents() == ["a = 1"]
+    alone.locator("#problem:visible").wait_for(timeout=SECONDS)
+    assert files.is_visible()
+    assert "Playground" in alone.title()
+    alone.close()
+    page.bring_to_front()  # a page behind another one draws nothing
+
+
 def test_the_example_passes(page: Page) -> None:
     """Its eval set is compared by place."""
     page.get_by_role("button", name="Show an example").click()
     report = answer(page, "1 case: passed.")
     report.get_by_text("tool_trajectory_avg_score").first.wait_for()
+    assert not page.locator("#files").is_visible()
 
 
 def test_a_dropped_trace_becomes_a_report(page: Page) -> None:

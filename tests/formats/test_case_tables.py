@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from fairtrial.errors import FormatError, UsageError
+from fairtrial.cli.option_names import name_option
+from fairtrial.errors import FormatError, UsageError, spelling
 from fairtrial.formats.recognise import Loaded, read
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import Message, ToolCall, ToolResult
@@ -69,7 +70,23 @@ def test_usual_names_of_columns_are_known(header: str, roles: str | None) -> Non
     assert summary(loaded) in ([("Hi?", "hello!", "hello")], [("Hi?", "hello", "hello!")])
     assert summary(loaded) == [("Hi?", "hello!", "hello")]
     if roles is not None:
-        assert loaded.notes == (f"qa.csv: read with --map {roles}",)
+        columns = dict(pair.split("=") for pair in roles.split(","))
+        assert loaded.notes == (f"qa.csv: read with columns={columns}",)
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        (name_option, "--map input=question,expected=ideal"),
+        (str, "columns={'input': 'question', 'expected': 'ideal'}"),
+        (lambda _: "", "input=question,expected=ideal"),
+    ],
+    ids=["command", "Python", "init"],
+)
+def test_the_note_names_columns_as_the_caller_can_write_them(name: Callable[[str], str], written: str) -> None:
+    """With the option, with the argument in Python, and for `fairtrial init` with neither."""
+    with spelling(name):
+        assert table("question,ideal\nHi?,hello\n").notes == (f"qa.csv: read with {written}",)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
@@ -112,7 +129,10 @@ def test_other_columns_are_kept_for_metrics() -> None:
     assert cases(loaded)[0].extra == {"columns": {"level": 3, "tags": ["a"]}}
     assert loaded.recordings[0].trace.extra == {"level": 3, "tags": ["a"]}
     assert loaded.notes == (
-        "qa.jsonl: read with --map input=input,reply=output; nothing is expected; other columns: 'level', 'tags'",
+        (
+            "qa.jsonl: read with columns={'input': 'input', 'reply': 'output'}; nothing is expected; other columns: "
+            "'level', 'tags'"
+        ),
     )
 
 
@@ -191,7 +211,7 @@ def test_a_dataset_of_langsmith_is_an_eval_set() -> None:
     loaded = table([LANGSMITH, LANGSMITH | {"id": "4e", "inputs": {"question": "Hi?"}}])
     assert summary(loaded) == [("Where is A-17?", "It ships on Friday.", None), ("Hi?", "It ships on Friday.", None)]
     assert [case.id for case in cases(loaded)] == ["3f2c", "4e"]
-    assert "input=inputs.question,expected=outputs.answer,id=id" in loaded.notes[0]
+    assert "{'input': 'inputs.question', 'expected': 'outputs.answer', 'id': 'id'}" in loaded.notes[0]
 
 
 def test_an_experiment_of_langsmith_is_a_recording() -> None:

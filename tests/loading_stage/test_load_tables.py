@@ -106,7 +106,8 @@ def test_recordings_of_a_table_stay_in_their_file(tmp_path: Path, suffix: str) -
     (source,), index = scan_sources([path])
     assert index is not None
     assert (len(index), source.loaded.recordings) == (30, ())
-    assert source.loaded.notes == (f"{path}: read with --map input=question,reply=response; nothing is expected",)
+    columns = {"input": "question", "reply": "response"}
+    assert source.loaded.notes == (f"{path}: read with columns={columns}; nothing is expected",)
     assert [recording.trace.invocations[0].reply for recording in FilePass(path)] == [row["response"] for row in rows]
 
 

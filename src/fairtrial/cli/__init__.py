@@ -68,7 +68,13 @@ COMMAND_GROUPS = {
 }
 """The commands with their summaries, in the groups and in the order of the help."""
 COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
-_OTHER_NAMES = {"eval": "run", "evaluate": "run", "test": "run", "list": "runs", "diff": "compare", "report": "show"}
+_OTHER_NAMES = {
+    **dict.fromkeys(("eval", "evaluate", "test"), "run"),
+    **dict.fromkeys(("start", "skill", "example"), "init"),
+    "list": "runs",
+    "diff": "compare",
+    "report": "show",
+}
 """The names of commands in other tools, and what they are called here."""
 _FOLDERS = {
     "bisect": "series.",

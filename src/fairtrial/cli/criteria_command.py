@@ -15,6 +15,7 @@ from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.text.display import count
+from fairtrial.text.languages import say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -79,6 +80,7 @@ _NARROW = 110
 
 
 def _overview() -> None:
+    from rich.cells import cell_len
     from rich.padding import Padding
 
     from fairtrial.cli.console import console
@@ -94,9 +96,10 @@ def _overview() -> None:
             properties = "; ".join(f"{title}: {cell}" for title, cell in zip(_TITLES[1:], cells, strict=True))
             out.print(name, style="bold")
             out.print(Padding(properties, (0, 0, 0, 4)))
-    out.print("\nWhich one?")
+    out.print(f"\n{say('Which one?')}")
     for question, name, situation in QUESTIONS:
-        out.print(f"  {question:<58} {name}  (--for {situation})", soft_wrap=True)
+        own = say(question)
+        out.print(f"  {own}{' ' * (58 - cell_len(own))} {name}  (--for {situation})", soft_wrap=True)
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> Table:

@@ -12,6 +12,7 @@ from fairtrial.cli.console import echo
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options.project_flags import project_store
 from fairtrial.text.display import visible_line
+from fairtrial.text.languages import say
 
 _SIGNS = {"ok": "ok", "absent": "-", "broken": "BROKEN"}
 
@@ -43,7 +44,7 @@ def doctor(target: str | None, as_json: bool, show_all: bool) -> int:
         shown = [own for own in findings if show_all or own.state != "absent" or own.area in ("store", "font")]
         width = max(len(own.name) for own in shown)
         for own in shown:
-            echo(visible_line(f"{own.area:9}  {own.name:{width}}  {_SIGNS[own.state]:6}  {own.detail}".rstrip()))
+            echo(visible_line(f"{own.area:9}  {own.name:{width}}  {_SIGNS[own.state]:6}  {say(own.detail)}".rstrip()))
         if hidden := len(findings) - len(shown):
             echo(f"{hidden} more are not installed or not set: fairtrial doctor --all")
     return exit_codes.FAILED if any(own.state == "broken" for own in findings) else exit_codes.OK

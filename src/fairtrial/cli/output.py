@@ -217,11 +217,11 @@ class RunGate:
     against: str | None
     even_so: bool
 
-    def decide(self, run: api.Run, store: str, terminal: Console) -> int:
+    def decide(self, run: api.Run, store: str, output: Output) -> int:
         """Print the decision, and return its exit code."""
         decision = api.gate(run, self.claims, against=self.against, even_so=self.even_so, store=store)
         with reader_may_leave():
-            api.print_gate(terminal, decision)
+            api.print_gate(output.terminal, decision, below_table=not output.quiet)
         return _DECISION_EXITS[decision.verdict]
 
 
@@ -299,7 +299,7 @@ def run_and_report(
             echo("batches stay at their provider, and the same command waits for the same batches", err=True)
         return exit_codes.INTERRUPTED
     code = report_run(run, url, output)
-    return code if gate is None else gate.decide(run, url or api.DEFAULT_URL, output.terminal)
+    return code if gate is None else gate.decide(run, url or api.DEFAULT_URL, output)
 
 
 def open_posts(store: str | None) -> AlarmPosts | None:

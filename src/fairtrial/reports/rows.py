@@ -17,7 +17,7 @@ from fairtrial.text.languages import say
 CASES = "cases"
 """The measure that is no criterion: whether cases pass."""
 INTERVAL = "95 % interval"
-_NAME_WIDTH = 24
+_NAME_WIDTH = 26
 """The fewest cells of a column of names. Longer names are broken into lines, so that numbers need not be."""
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import RenderableType
 from rich.constrain import Constrain
-from rich.text import Text
 
 from fairtrial.reports.numbers import interval
+from fairtrial.reports.terminal_text import Paragraph
 from fairtrial.text.display import visible_line
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _describe_proof(number: TableNumber) -> str:
 
 def write_paragraph(sentence: str) -> list[RenderableType]:
     """Return a sentence as a paragraph of at most 100 columns for a terminal, or nothing without a sentence."""
-    return [Constrain(Text(visible_line(sentence)), _WIDTH)] if sentence else []
+    return [Constrain(Paragraph(visible_line(sentence)), _WIDTH)] if sentence else []
 
 
 def table_sentence(numbers: Iterable[TableNumber]) -> list[RenderableType]:

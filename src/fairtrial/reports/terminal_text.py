@@ -3,15 +3,59 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
+from rich.containers import Lines
 from rich.text import Text
 
 from fairtrial.text.display import visible_line
 from fairtrial.text.languages import say
 
 _WIDTH = 120
+_WIDE = "[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+_BREAK = re.compile(
+    rf"(?<= )(?! )(?!(?<=\d )%)|(?:(?<={_WIDE})|(?={_WIDE}))"
+    "(?<![ （「『【〔《〈“‘])(?![ 、。，．・：；！？）」』】〕》〉”’…ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ])"
+)
+"""The places at which a line may end: behind a space, but not between 99 and %, and between the signs of Japanese and
+Chinese, which need no space. No line begins with a sign that ends a phrase, or ends with one that begins a phrase."""
+
+
+class Paragraph(Text):
+    """A text in any language. Rich's own Text breaks a line at spaces only, of which Japanese and Chinese have few."""
+
+    def wrap(self, console: Console, width: int, **options: Any) -> Lines:
+        """Return the lines of at most so many cells."""
+        if options.get("no_wrap") or options.get("justify") not in (None, "default", "left"):
+            return super().wrap(console, width, **options)
+        lines = Lines()
+        for line in self.split(allow_blank=True):
+            line.expand_tabs(options.get("tab_size", 8))
+            pieces = line.divide(list(_line_ends(line.plain, width)))
+            for piece in pieces:
+                piece.rstrip_end(width)
+            lines.extend(pieces)
+        return lines
+
+
+def _line_ends(text: str, width: int) -> Iterator[int]:
+    """Yield the ends of all lines of a text but the last. A word of more cells than a line has is broken anywhere."""
+    cells = [0, *accumulate(map(cell_len, text))]
+    places = [match.start() for match in _BREAK.finditer(text, 1)] if cells[-1] > width else []
+    begin = end = 0
+    for place in [*places, len(text)]:
+        while cells[begin + len(text[begin:place].rstrip())] - cells[begin] > width:
+            if end == begin:
+                end = max(begin + 1, bisect_right(cells, cells[begin] + width) - 1)
+            yield end
+            begin = end
+        end = place
 
 
 def plain_text(content: RenderableType, width: int = _WIDTH) -> str:

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from fairtrial.reports.rows import Name, Rows
+from fairtrial.reports.terminal_text import Paragraph
 from fairtrial.text.languages import ENGLISH, chosen_language
 from fairtrial.text.translated_lines import say_sentence
 
@@ -36,11 +37,11 @@ def _translate_cell(cell: str) -> str:
     return cell if isinstance(cell, Name) else say_sentence(cell)
 
 
-def _translate_text(text: Text) -> Text:
-    """Return a text of one style in the language of the terminal. One of several styles is translated already."""
-    plain = say_sentence(text.plain)
-    if text.spans or plain == text.plain:
-        return text
-    own = text.copy()
-    own.plain = plain
-    return own
+def _translate_text(text: Text) -> Group:
+    """Return a text of one style in the language of the terminal. One of several styles is translated already.
+
+    It stands in a group, because a console joins texts that it prints to a text whose lines end at spaces only.
+    """
+    plain = text.plain if text.spans else say_sentence(text.plain)
+    own = Paragraph(plain, text.style, justify=text.justify, overflow=text.overflow, end=text.end, spans=text.spans)
+    return Group(own)

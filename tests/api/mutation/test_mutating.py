@@ -197,13 +197,13 @@ def test_a_baseline_that_does_not_pass_is_exclusions_and_named() -> None:
 
     report = api.mutate(CASES, [criterion(no_korean, 1.0)])
     assert report.baselines == 3
-    assert report.exclusions == ("korean: the baseline failed: mine",)
+    assert report.exclusions == ("'korean': the baseline failed: mine",)
 
 
 def test_nothing_is_mutated_if_no_baseline_passes(tmp_path: Path) -> None:
     """The message names the cases, and the store keeps no run."""
     store = f"sqlite:///{tmp_path}/runs.db"
-    with pytest.raises(UsageError, match=r"no baseline passes.*\nenglish: the baseline failed: mine"):
+    with pytest.raises(UsageError, match=r"no baseline passes.*\n'english': the baseline failed: mine"):
         api.mutate(CASES, [criterion(lambda trace, case: False, 1.0)], store=store)  # noqa: ARG005
     assert api.runs(store) == []
 

@@ -70,9 +70,9 @@ def print_history(console: Console, history: RunHistory | CaseHistory | ModeHist
     console.print(case_history_report(history) if isinstance(history, CaseHistory) else history_report(history))
 
 
-def print_gate(console: Console, decision: GateDecision) -> None:
-    """Print the decision about claims."""
-    console.print(gate_report(decision))
+def print_gate(console: Console, decision: GateDecision, *, below_table: bool = False) -> None:
+    """Print the decision about claims. `below_table` says that the intervals of the criteria stand above."""
+    console.print(gate_report(decision, below_table=below_table))
 
 
 def print_mutation(console: Console, report: MutationReport, *, quiet: bool = False) -> None:

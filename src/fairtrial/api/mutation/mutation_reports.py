@@ -34,7 +34,7 @@ class MutationRun:
 def find_reason(result: CaseResult) -> str:
     """Return why a baseline does not count: the criteria that it does not pass."""
     failed = [o.criterion for o in result.outcomes if o.verdict in (Verdict.FAILED, Verdict.UNSCORED)]
-    return f"{result.title}: the baseline {result.verdict}: {', '.join(failed) or 'no criterion has a threshold'}"
+    return f"{result.title!r}: the baseline {result.verdict}: {', '.join(failed) or 'no criterion has a threshold'}"
 
 
 def mutation_report(run_id: str, store: str = DEFAULT_URL) -> MutationReport:

@@ -18,7 +18,6 @@ from fairtrial.api.score_planning import plan_score
 from fairtrial.errors import UsageError
 from fairtrial.formats.toml_text import encode_value
 from fairtrial.records.gate import Claim
-from fairtrial.text.display import count
 
 if TYPE_CHECKING:
     from fairtrial.api.starters.first_cases import Beginning, FirstCases
@@ -52,18 +51,25 @@ class GateSize:
     cases: int
     needed_cases: int | None
 
-    def __str__(self) -> str:
-        """Return the claim of the gate, and the number of cases that it lacks."""
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The rule of a build, how often an agent as good as now passes, and how many cases are enough."""
+        times = "once" if self.attempts == 1 else f"{self.attempts} times"
+        runs = () if self.attempts is None else (f"Each case runs {times}.",)
         more = self.needed_cases is not None and self.needed_cases > self.cases
-        advice = f" {self.needed_cases:,} cases would show the pass rate to ±10 points." if more else ""
-        times = "" if self.attempts is None else f"{count(self.attempts, 'attempt')} of each case. "
+        advice = (f"{self.needed_cases:,} cases would show the pass rate to ±10 points.",) if more else ()
         if self.claim is None:
-            return (
-                f"{times}So few passes show no pass rate of cases like these: the verdict of the run decides.{advice}"
-            )
+            rule = "The build is red if a case fails: so few passes show no pass rate of cases like these."
+            return *runs, rule, *advice
+        limit = f"{100 * self.claim.limit:.0f} %"
+        stays = f"If the agent stays as good as now, about {100 * self.passes:.0f} of 100 builds are green."
+        higher = f"A higher share would be shown in fewer than {100 * _LEAST_PASSES:.0f} of 100 builds."
         return (
-            f"{times}The claim: at least {self.claim.limit:.0%} of cases like these pass. "
-            f"An agent as good as now passes it in {self.passes:.0%} of builds.{advice}"
+            *runs,
+            f"The build is green if the run shows that at least {limit} of cases like these pass.",
+            stays,
+            *((higher,) if self.claim.limit < max(_LIMITS) else ()),
+            *advice,
         )
 
 
@@ -129,6 +135,7 @@ def _project(beginning: Beginning, path: Path, criteria: Mapping[str, Any], size
     claims = f"gate.claims = [{{ at_least = {size.claim.limit} }}]\n" if size.claim else ""
     attempts = f"attempts = {size.attempts}\n" if size.attempts else ""
     rows = "".join(f"{name} = {encode_value(value)}\n" for name, value in criteria.items())
+    rules = "".join(f"# {sentence}\n" for sentence in size.sentences)
     gate = " fairtrial run --profile ci"
     if not beginning.agent:
         gate = "\n#   ".join(["", *_score_commands(beginning, path, size)])
@@ -137,7 +144,7 @@ def _project(beginning: Beginning, path: Path, criteria: Mapping[str, Any], size
         f"eval_sets = [{encode_value(path.as_posix())}]\n{agent}\n"
         "# `fairtrial criteria` lists more, also those that ask a model.\n"
         f"[criteria]\n{rows}\n"
-        f"# The gate of CI:{gate}\n# {size}\n"
+        f"# The gate of CI:{gate}\n{rules}"
         f'[profile.ci]\n{attempts}reports.junit = "fairtrial.xml"\n'
         f'reports.json = "fairtrial.json"\n{claims}'
     )
@@ -146,7 +153,11 @@ def _project(beginning: Beginning, path: Path, criteria: Mapping[str, Any], size
 def _workflow(beginning: Beginning, path: Path, size: GateSize) -> str:
     commands = ["fairtrial run --profile ci"] if beginning.agent else _score_commands(beginning, path, size)
     command = f"run: {commands[0]}" if len(commands) == 1 else "\n  ".join(["run: |", *commands])
-    rule = "some case fails" if size.claim is None else f"it does not show that {size.claim.limit:.0%} of cases pass"
+    rule = (
+        "a case fails"
+        if size.claim is None
+        else f"the run does not show that {100 * size.claim.limit:.0f} % of cases pass"
+    )
     same = "" if beginning.agent else f"# {_SAME_RECORDINGS.format(recorded=beginning.recorded)}.\n"
     repository = _repository()
     return _WORKFLOW.format(

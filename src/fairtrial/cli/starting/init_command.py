@@ -181,7 +181,8 @@ def _write_gate(beginning: api.Beginning, folder: Path) -> _Start:
     size = api.size_gate(run, beginning, len(cases.eval_set.cases), api.DEFAULT_URL)
     gate_files = api.write_gate(beginning, cases, criteria, size)
     files = [*([] if cases.path == beginning.questions else [cases.path]), *gate_files]
-    remarks = [f"criteria: {', '.join(criteria)}; `fairtrial criteria` lists more", f"gate: {size}"]
+    remarks = [f"criteria: {', '.join(criteria)}; `fairtrial criteria` lists more", "gate:"]
+    remarks += [f"  {sentence}" for sentence in size.sentences]
     if cases.expects_recorded:
         remarks.append(f"read {cases.path}: the replies in it are expected from now on; correct those that are wrong")
     if beginning.agent is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.errors import OtherContentError, spell_columns
+from fairtrial.errors import OtherContentError, spell, spell_columns
 from fairtrial.formats.chats import dialects
 from fairtrial.formats.datasets.column_roles import (
     CALLS,
@@ -381,10 +381,12 @@ def _json(text: str) -> Any:
 
 
 def _note(columns: Columns, path: str) -> str:
-    """Return one line that says which column was taken for what, in the words of `--map`."""
+    """Return one line that says which column was taken for what, as the caller can write it."""
     other_values = [repr(name) for name in columns.other_columns]
     more = f", and {len(other_values) - _MOST_NAMES} more" if len(other_values) > _MOST_NAMES else ""
-    note = f"{path}: read with --map {columns}"
+    option = spell("columns")
+    mapping = f"{option} {columns}" if option.startswith("-") else f"{option}={columns.names}" if option else columns
+    note = f"{path}: read with {mapping}"
     if not columns.has(EXPECTED, EXPECTED_CALLS, CHECKS, *CHECK_KINDS):
         note += "; nothing is expected"
     return note + (f"; other columns: {', '.join(other_values[:_MOST_NAMES])}{more}" if other_values else "")

@@ -15,21 +15,27 @@ from fairtrial.reports.decisions.comparison_table import cases_in_clusters, othe
 from fairtrial.reports.judges.judge_states import bias
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import against, interval, rate
+from fairtrial.reports.rows import name_measure
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import DASH, visible_line
 from fairtrial.text.languages import ENGLISH, say, say_count, speaking
+from fairtrial.text.translated_lines import say_sentence
 
 if TYPE_CHECKING:
     from fairtrial.records.run_comparison import IntervalEstimate
 
 _LINE_LENGTH = 500
 _IF = "with a power of 80 %, if the estimate stays"
+_ONE_END = "The intervals of the table have two ends, and a gate asks about one: so its limit differs from theirs."
 _SEERS = {"judge": "the judge sees it", "people": "people see it"}
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "undecided": ("?", "yellow")}
 
 
-def gate_report(decision: GateDecision) -> RenderableType:
-    """Return a line for each claim, and the verdict of all claims if there are several."""
+def gate_report(decision: GateDecision, *, below_table: bool = False) -> RenderableType:
+    """Return a line for each claim, and the verdict of all claims if there are several.
+
+    With `below_table`, a sentence says why limits differ from the intervals of the criteria that stand above.
+    """
     lines = [Text(visible_line(say("warning: {warning}", warning=own)), "yellow") for own in decision.warnings]
     for claim in decision.claims:
         mark, style = _MARKS[claim.verdict]
@@ -44,6 +50,9 @@ def gate_report(decision: GateDecision) -> RenderableType:
         lines.append(Text(f"{mark} {say(decision.verdict).upper()}", f"bold {style}"))
     if decision.attempts_saved is not None:
         lines.append(Text(_effort(decision)))
+    limits = [claim for claim in decision.claims if not is_difference(claim.claim) and claim.evidence is None]
+    if below_table and any(claim.estimate is not None for claim in limits):
+        lines.append(Text(say(_ONE_END), "dim"))
     lines.append(signature_line(decision.signature))
     return Group(*lines)
 
@@ -121,7 +130,7 @@ def claim_text(claim: ClaimDecision, base: str = "") -> str:
     else:
         direction = "not worse by more than" if claim.claim == "not_worse_by" else "better by more than"
         text = f"{{measure}} {direction} {{limit}}{' than {base}' if base else ''}"
-    return say(text, measure=say(claim.measure), limit=_limit(claim), base=base)
+    return say(text, measure=name_measure(claim.measure), limit=_limit(claim), base=base)
 
 
 def _value(claim: ClaimDecision, value: float | None) -> str:
@@ -174,7 +183,7 @@ def _odds(value: float) -> str:
 
 
 def _remark(claim: ClaimDecision) -> str:
-    parts = [f": {claim.why}" if claim.why else ""]
+    parts = [f": {say_sentence(claim.why)}" if claim.why else ""]
     if claim.needed is not None and claim.needed.cases is not None:
         cases = say_count(claim.needed.cases, "case")
         parts.append(say(f"; about {{cases}} like these would decide it {_IF}", cases=cases))

@@ -14,6 +14,7 @@ from fairtrial.reports.numbers import dollars, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Name, Rows, name_measure
 from fairtrial.reports.small_tables import TableNumber, describe_table, write_paragraph
 from fairtrial.text.display import DASH, count, shorten, shorten_commit, visible_line
+from fairtrial.text.languages import say
 
 if TYPE_CHECKING:
     from fairtrial.records.run_history import CaseFailure, CaseHistory, HistoryRow, HistoryStep, RunHistory
@@ -171,11 +172,13 @@ def case_history_report(history: CaseHistory) -> RenderableType:
         rows.add(run.id, shorten_commit(run.commit) or DASH, *cells, edited, *places)
     value = history.pass_rate
     ends = interval(Estimate(value.value, value.low, value.high), percent=True)
-    rate_text = "" if value.value is None else f"; {rate(value.value)} of the attempts passed ({ends})"
+    passed = say("; {rate} of the attempts passed ({ends})", rate=rate(value.value), ends=ends)
+    rate_text = "" if value.value is None else passed
     first = next((run for run in history.runs if run.id == history.since), None)
     commit = f", commit {shorten_commit(first.commit)}" if first is not None and first.commit else ""
-    since = f" since {history.since}{commit}" if history.since else ""
-    return Group(rows, Text(""), Text(visible_line(f"{history.case} is {history.state}{since}{rate_text}."), "bold"))
+    since = say(" since {run}{commit}", run=history.since, commit=commit) if history.since else ""
+    state = say("{name} is {state}", name=history.case, state=say(history.state))
+    return Group(rows, Text(""), Text(visible_line(f"{state}{since}{rate_text}."), "bold"))
 
 
 def _describe_failure(failure: CaseFailure) -> str:

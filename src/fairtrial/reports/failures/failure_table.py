@@ -15,6 +15,7 @@ from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.small_tables import TableNumber, describe_table, write_paragraph
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import DASH, count, shorten, visible_line
+from fairtrial.text.languages import say, say_count
 from fairtrial.text.translated_lines import say_sentence
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def mode_report(failures: Failures, number_of_mode: int) -> RenderableType:
     members = [own for own in failures.failed if own.mode == number_of_mode]
     share = f"{rate(mode.of_failures.value)} of all failures ({interval(mode.of_failures, percent=True) or DASH})"
     lines: list[RenderableType] = [
-        Text(f"{mode.number}  {mode.name}", "bold"),
+        Text(f"{mode.number}  {say_sentence(mode.name)}", "bold"),
         *([Text(visible_line(f"named by the judge: {mode.judged_name}"))] if mode.judged_name else []),
         Text(f"{count(mode.attempts, 'attempt')} in {count(mode.cases, 'case')}, {share}; side at fault: {mode.side}"),
         Text(f"{count(mode.repaired, 'case')} would pass if it was repaired"),
@@ -168,11 +169,11 @@ def mode_report(failures: Failures, number_of_mode: int) -> RenderableType:
 
 
 def _example(own: tuple[str, int]) -> str:
-    return visible_line(f"{own[0]} (attempt {own[1]})")
+    return visible_line(say("{name} (attempt {n})", name=own[0], n=own[1]))
 
 
 def _attempt(own: FailedAttempt) -> Iterator[RenderableType]:
-    yield Text(visible_line(f"{own.case}  attempt {own.attempt}"), "bold")
+    yield Text(visible_line(own.case + say("  attempt {n}", n=own.attempt)), "bold")
     yield Padding(Text(visible_line(decisive_line(own))), (0, 0, 0, 4))
     if own.step is not None and own.step.text:
         yield Padding(Text(visible_line(f"{own.step.kind}: {shorten(own.step.text, 200)}"), "dim"), (0, 0, 0, 4))
@@ -192,12 +193,14 @@ def largest_report(failures: Failures, command: str) -> RenderableType:
     """Return the three largest modes of a run, and the command that shows all of them. Empty without a mode."""
     if not failures.modes:
         return Group()
-    lines = [
-        Text(f"  {mode.number}  {mode.name}: {count(mode.attempts, 'attempt')} in {count(mode.cases, 'case')}")
-        for mode in largest_modes(failures)
-    ]
-    title = Text.assemble(("Largest failure modes", "bold"), (f"  `{command}` shows all", "dim"))
-    return Group(Text(""), title, *lines)
+    lines = [Text(f"  {mode.number}  {say_sentence(mode.name)}: {_counts(mode)}") for mode in largest_modes(failures)]
+    title = (say("Largest failure modes"), "bold")
+    return Group(Text(""), Text.assemble(title, (say("  `{command}` shows all", command=command), "dim")), *lines)
+
+
+def _counts(mode: FailureMode) -> str:
+    attempts, cases = say_count(mode.attempts, "attempt"), say_count(mode.cases, "case")
+    return say("{attempts} in {cases}", attempts=attempts, cases=cases)
 
 
 def guard_report(check: GuardCheck, path: str) -> RenderableType:
