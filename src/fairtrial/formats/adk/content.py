@@ -319,8 +319,10 @@ def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step],
     for key, value in (unknown or extra).items():
         if value is not None:
             extra[key] = value
-        if key not in _TOKENS and isinstance(value, _CONTAINERS) and (
-            (value and key in _CALL_KEYS) or holds_calls(value, depth=1)
+        if (
+            key not in _TOKENS
+            and isinstance(value, _CONTAINERS)
+            and ((value and key in _CALL_KEYS) or holds_calls(value, depth=1))
         ):
             reading.unknown(at, key, _EVENT.values(), form=_CALL_FORM)
     author = shared(reading.required(fields, "author", at))
