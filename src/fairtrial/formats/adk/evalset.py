@@ -52,13 +52,9 @@ CASE = spellings(
     "checks",
     "environment",
 )
-_RARE = frozenset(
-    (
-        *("rubrics", "final_session_state", "expected_tool_uses", "context", "approvals", "expected_failure"),
-        *("cluster", "groups", "checks", "environment"),
-    )
-)
-"""Fields that few cases have."""
+_COMMON = ("eval_id", "conversation", "conversation_scenario", "session_input", "creation_timestamp")
+_RARE = frozenset(CASE.values()).difference(_COMMON, ("without_conversation", "actual_conversation"))
+"""Fields that few cases have, and that the cases of a file are not asked for one by one."""
 CASE_MARKS = frozenset(spellings("eval_id", "conversation", "conversation_scenario", "actual_conversation"))
 """A case has at least one of these keys. An object without any of them is not a case."""
 _DURATIONS = ("duration", "model_duration", "tool_duration", "first_token_duration")
