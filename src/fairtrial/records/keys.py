@@ -131,16 +131,16 @@ def _record_writer(kind: type[msgspec.Struct]) -> Callable[[Any], str]:
         fields["kind"] = (f'"kind":{_quoted(str(tag))}', None)
     names = sorted(fields)
     beginnings = [fields[name] for name in names]
-    read = attrgetter(*["__class__" if name == "kind" and tag is not None else name for name in names])
+    get_values = attrgetter(*["__class__" if name == "kind" and tag is not None else name for name in names])
 
     def write(record: msgspec.Struct) -> str:
-        values = read(record) if len(names) > 1 else (read(record),)
-        written = [
+        values = get_values(record) if len(names) > 1 else (get_values(record),)
+        texts = [
             beginning + _WRITERS[type(value)](value)
             for value, (beginning, default) in zip(values, beginnings, strict=True)
             if value is not default and value != default
         ]
-        return "{" + ",".join(written) + "}"
+        return "{" + ",".join(texts) + "}"
 
     return write
 
