@@ -111,16 +111,17 @@ async def score_case(
         for criterion in planned_case.criteria
     ]
     injections = tuple(_injections(trace))
+    outages = [(outage.text, needs_result(planned_case.case, trace, outage)) for outage in tool_outages(trace)]
     return CaseResult(
         planned_case.case.id,
         planned_case.position,
         tuple(outcomes),
         recording.attempt,
         failure,
-        find_invalidations(recording, injections, planned_case.case, planned_case.criteria, outcomes),
+        find_invalidations(recording, injections, planned_case.case, planned_case.criteria, outcomes, outages),
         recording.ended_by,
         usage=_usage(trace),
-        warnings=tuple(_warnings(trace, planned_case)),
+        warnings=(*_warnings(trace, planned_case, outages),),
         simulator=recording.simulator,
         environment=recording.environment,
         injections=injections,
@@ -239,7 +240,7 @@ def _injections(trace: Trace) -> Iterator[InvocationInjection]:
                     yield InvocationInjection(number, step.name, injection)
 
 
-def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
+def _warnings(trace: Trace, planned_case: PlannedCase, outages: Sequence[tuple[str, bool]]) -> Iterator[str]:
     """Yield signs that the data may not be as intended, for example another user's message than the expected one."""
     environments: object = planned_case.environments
     if environments is not None and isinstance(environments, ChecksTools):
@@ -248,8 +249,8 @@ def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
         metric: object = criterion.metric
         if gives_notes(metric):
             yield from _guard_call(criterion.name, metric.notes, trace, planned_case.case)
-    yield from _list_unmet_approvals(trace, planned_case.case)
-    yield from (outage.text for outage in tool_outages(trace) if not needs_result(planned_case.case, trace, outage))
+    yield from _list_unmet_approvals(trace, planned_case.case) if planned_case.case.approvals else ()
+    yield from [text for text, is_needed in outages if not is_needed]
     expected = planned_case.case.conversation
     if expected is None:
         return
@@ -268,7 +269,7 @@ def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
 
 def _list_unmet_approvals(trace: Trace, case: EvalCase) -> Iterator[str]:
     """Yield a sentence for each decision of the case that no recorded call has, for example because of a typo."""
-    if trace.broken or not case.approvals or any(invocation.steps is None for invocation in trace.invocations):
+    if trace.broken or any(invocation.steps is None for invocation in trace.invocations):
         return
     steps = [step for invocation in trace.invocations for step in invocation.steps or ()]
     results = [step for step in steps if isinstance(step, ToolResult)]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import SummaryBuilder, aggregate
-from fairtrial.analysis.failures.run_failures import FAILED, find_failure
 from fairtrial.api.stored_runs import clustered
 from fairtrial.api.stores import measure_stored
 from fairtrial.errors import StoreError
@@ -57,7 +56,9 @@ class RunProgress:
         verdicts = result.verdicts
         verdict = result.combine_verdicts(verdicts)
         finding = None
-        if verdict in FAILED:
+        if verdict in (Verdict.FAILED, Verdict.ERROR):
+            from fairtrial.analysis.failures.run_failures import find_failure  # most runs have few failures, or none
+
             with suppress(Exception):  # a run never ends because of it: without a finding, it is looked for again
                 finding = find_failure(result, recording, case, verdicts)
         self._store.add_result(self._info.id, result, verdicts, finding)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import aggregate
-from fairtrial.analysis.sequential import WaveTable, take_waves
-from fairtrial.api.run_parts.stored_attempts import StoredAttempts, StoredResults
+from fairtrial.api.run_parts.stored_attempts import StoredAttempts, StoredResults, read_transcript
 from fairtrial.api.stores import measure_stored, open_store
 from fairtrial.errors import RunNotPassedError
 from fairtrial.records.record import show_as_html
@@ -29,6 +28,7 @@ from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
     from fairtrial.analysis.measured_run import Measure, MeasuredRun
+    from fairtrial.analysis.sequential import WaveTable
     from fairtrial.api.attempt_filter import AttemptFilter, Selection
     from fairtrial.records.attacks.attack_report import AttackReport
     from fairtrial.records.attempt import Recording
@@ -188,8 +188,6 @@ class Run:
 
     def transcript(self, result: CaseResult) -> Transcript:
         """Return an attempt with its conversation, its case and its decisive step, which are read from the store."""
-        from fairtrial.api.run_parts.collected_failures import read_transcript
-
         return read_transcript(self._store, self.info.id, result)
 
     def select(self, attempt_filter: AttemptFilter) -> Selection:
@@ -230,6 +228,8 @@ class Run:
 
     def waves(self, measures: Mapping[str, Measure], number: int) -> WaveTable:
         """Return its first waves: one attempt of every case each."""
+        from fairtrial.analysis.sequential import take_waves
+
         return take_waves(self._store.attempt_rows(self.info.id), measures, number)
 
     @property

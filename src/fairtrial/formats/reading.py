@@ -176,9 +176,10 @@ class Diagnostics:
         for key, value in raw.items():
             name = read_name(key)
             if name is None:
-                extra = extra or {}
+                if extra is None:
+                    extra = {}
                 extra[key] = value
-                allowed = value is None or key in quiet or (open_ended(key) if callable(open_ended) else open_ended)
+                allowed = open_ended is True or value is None or key in quiet or (open_ended and open_ended(key))
                 # Files repeat the same keys, so that an allowed key is compared once. The names are constants, and
                 # their ids stay the same. Hostile files have very many keys, which are no longer compared.
                 if not allowed:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fairtrial.llm.listed_prices import find_price
 from fairtrial.metrics.pairing import missing_calls, score_each
 from fairtrial.records.score import PartKey, Score, average_parts, invocation_keys
+from fairtrial.records.trace import ToolCall
 from fairtrial.system.importing import import_extra
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _unless_missing(trace: Trace, score: Score) -> Score:
     """Return a sum over calls, or no score if calls may be missing in the trace: the sum would be too low."""
     if score.value is None:
         return score
-    reason = missing_calls(trace.incomplete, trace.invocations)
+    reason = missing_calls(trace)
     return Score(None, reason, side="infrastructure") if reason else score
 
 
@@ -116,7 +117,7 @@ def _score_each(trace: Trace, score: Callable[[Invocation, PartKey], Score]) -> 
     if trace.broken or not size:
         return score_each(trace, score)
     parts = [*map(score, trace.invocations, invocation_keys(size))]
-    if not [part for part in parts if part.reason != _NOT_RECORDED]:
+    if parts[0].reason == _NOT_RECORDED and not [part for part in parts if part.reason != _NOT_RECORDED]:
         return _nothing_recorded(size)
     return average_parts(parts)
 
@@ -137,11 +138,10 @@ def _nothing_recorded(size: int) -> Score:
 def _tool_calls(invocation: Invocation) -> int | None:
     if invocation.steps is None:
         return None
+    own = len([step for step in invocation.steps if type(step) is ToolCall])
     inner = [_tool_calls(one) for one in invocation.inner_invocations]
-    if not inner:
-        return len(invocation.tool_calls)
     counts = [count for count in inner if count is not None]
-    return len(invocation.tool_calls) + sum(counts) if len(counts) == len(inner) else None
+    return own + sum(counts) if len(counts) == len(inner) else None
 
 
 def _model_calls(invocation: Invocation) -> int | None:
@@ -151,7 +151,7 @@ def _model_calls(invocation: Invocation) -> int | None:
 
 def _tokens(invocation: Invocation, key: PartKey) -> Score:
     usages = invocation.all_usages or ()
-    totals = [usage.total_tokens for usage in usages if usage.total_tokens is not None]
+    totals = [total for usage in usages if (total := usage.total_tokens) is not None]
     if not totals:
         return _not_recorded(key)
     if len(totals) < len(usages):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from fairtrial.metrics.tool_outages import needs_result, tool_outages
 from fairtrial.protocols import ExplainsExpectation, explains_expectation
 from fairtrial.records.result import Criterion, Fault, InvocationInjection, Outcome, Verdict
 from fairtrial.records.score import FaultSide, Score, is_fully_scored
@@ -30,8 +29,11 @@ def find_invalidations(
     case: EvalCase,
     criteria: Sequence[Criterion],
     outcomes: Sequence[Outcome],
+    outages: Sequence[tuple[str, bool]] = (),
 ) -> tuple[Fault, ...]:
     """Return each side with evidence against it, ordered by precedence.
+
+    `outages` are sentences about tools that were down, each with whether the reference needs their answer.
 
     Verdicts on the agent play no role. Evidence are failures, missing values with their reasons, the verdict on the
     simulated user, injected faults, tools that were down, and the expectation.
@@ -44,7 +46,7 @@ def find_invalidations(
         _missing_values(outcomes),
         _simulated_user(outcomes),
         _injected_faults(injections),
-        _tool_outages(recording.trace, case),
+        _tool_outages(outages),
         *[
             _expectation(criterion, metric, recording.trace, case)
             for criterion in criteria
@@ -95,10 +97,10 @@ def _injected_faults(injections: Sequence[InvocationInjection]) -> Problems:
             yield "environment", f"{effect.effect} injected into {place}{detail}"
 
 
-def _tool_outages(trace: Trace, case: EvalCase) -> Problems:
-    for outage in tool_outages(trace):
-        if needs_result(case, trace, outage):
-            yield "infrastructure", f"{outage.text}; the reference holds values that only its answer would give"
+def _tool_outages(outages: Sequence[tuple[str, bool]]) -> Problems:
+    for text, is_needed in outages:
+        if is_needed:
+            yield "infrastructure", f"{text}; the reference holds values that only its answer would give"
 
 
 def _expectation(criterion: Criterion, metric: ExplainsExpectation, trace: Trace, case: EvalCase) -> Problems:

@@ -68,11 +68,11 @@ def _unknown_turns(trace: Trace, expected_count: int, index: int) -> str:
     return rest_elsewhere(trace) if index >= len(trace.invocations) else ""
 
 
-def missing_calls(incomplete: str, invocations: Sequence[Invocation]) -> str:
+def missing_calls(trace: Trace) -> str:
     """Return why calls and tokens may be missing in a recording, also inside tools, or an empty text if none is."""
-    if incomplete:
-        return f"calls and turns may be missing: {incomplete}"
-    inner = next((reason for invocation in invocations if (reason := invocation.inner_incomplete)), "")
+    if trace.incomplete:
+        return f"calls and turns may be missing: {trace.incomplete}"
+    inner = trace.inner_incomplete
     return f"calls and tokens may be missing: {inner}" if inner else ""
 
 

@@ -92,7 +92,7 @@ class ToolTrajectory:
         compared as a whole.
         """
         score = self._score_trace(trace, case)
-        reason = missing_calls(trace.incomplete, trace.invocations) if self.forbidden_tools and score.value else ""
+        reason = missing_calls(trace) if self.forbidden_tools and score.value else ""
         return Score(None, reason, side="infrastructure") if reason else score
 
     def _score_trace(self, trace: Trace, case: EvalCase) -> Score:
@@ -123,8 +123,8 @@ class ToolTrajectory:
         return (*undeclared_tools(names, trace), *forbidden_tools(names, self.forbidden_tools), *counts)
 
     def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
-        if reason := unknown_calls((actual,)):
-            return Score(None, reason, side="infrastructure", key=key)
+        if actual.steps is None:
+            return Score(None, unknown_calls((actual,)), side="infrastructure", key=key)
         return self._score(actual.tool_calls, expected.tool_calls, key, (actual,))
 
     def _compare_incomplete(self, reason: str, actual: Invocation, expected: Invocation, key: PartKey) -> Score:

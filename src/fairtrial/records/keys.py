@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from functools import partial
 from json.encoder import encode_basestring_ascii as _quoted
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -21,11 +21,6 @@ from fairtrial.records.workspace import CaseFile, Workspace, WorkspaceCheck
 
 _SHORT_LENGTH = 12
 _KEY_LENGTH = 16
-WrittenField = tuple[str | None, str, Any]
-"""How a field of a record is written: its name, the beginning of its JSON, and its default.
-
-The tag of a kind is a field without a name. Its JSON is the same for each record of that kind.
-"""
 
 KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
     EvalCase: (
@@ -123,24 +118,31 @@ def outcome_key(criterion: str, case_digest: str, trace: Trace) -> str:
     return hashlib.sha256(text).hexdigest()[:_KEY_LENGTH]
 
 
-def _write_record(written_fields: Sequence[WrittenField], record: msgspec.Struct) -> str:
-    """Return the fields of a record that count and differ from their defaults, and its kind if there are several."""
-    fields = [
-        beginning if name is None else beginning + _WRITERS[type(value)](value)
-        for name, beginning, default in written_fields
-        if name is None or (value := getattr(record, name)) != default
-    ]
-    return "{" + ",".join(fields) + "}"
+def _record_writer(kind: type[msgspec.Struct]) -> Callable[[Any], str]:
+    """Return a function that writes those fields of a record that count and differ from their defaults.
 
-
-def _written_fields(kind: type[msgspec.Struct]) -> list[WrittenField]:
+    It writes the kind of the record, too, if there are several.
+    """
     tag = kind.__struct_config__.tag
-    fields: dict[str, WrittenField] = {
-        name: (name, f"{_quoted(name)}:", default) for name, default in default_values(kind) if name in KEY_FIELDS[kind]
+    fields = {
+        name: (f"{_quoted(name)}:", default) for name, default in default_values(kind) if name in KEY_FIELDS[kind]
     }
     if tag is not None:
-        fields["kind"] = (None, f'"kind":{_quoted(str(tag))}', None)
-    return [fields[name] for name in sorted(fields)]
+        fields["kind"] = (f'"kind":{_quoted(str(tag))}', None)
+    names = sorted(fields)
+    beginnings = [fields[name] for name in names]
+    get_values = attrgetter(*["__class__" if name == "kind" and tag is not None else name for name in names])
+
+    def write(record: msgspec.Struct) -> str:
+        values = get_values(record) if len(names) > 1 else (get_values(record),)
+        texts = [
+            beginning + _WRITERS[type(value)](value)
+            for value, (beginning, default) in zip(values, beginnings, strict=True)
+            if value is not default and value != default
+        ]
+        return "{" + ",".join(texts) + "}"
+
+    return write
 
 
 def _write_object(value: dict[str, Json]) -> str:
@@ -166,7 +168,7 @@ class _Writers(dict[type[Any], Callable[[Any], str]]):
     """
 
     def __missing__(self, kind: type[Any]) -> Callable[[Any], str]:
-        writer = partial(_write_record, _written_fields(kind)) if issubclass(kind, msgspec.Struct) else json.dumps
+        writer = _record_writer(kind) if issubclass(kind, msgspec.Struct) else json.dumps
         return self.setdefault(kind, writer)
 
 
@@ -179,5 +181,6 @@ _WRITERS = _Writers(
         dict: _write_object,
         list: _write_list,
         tuple: _write_list,
+        type(msgspec.Struct): lambda _: "",  # the class of a record, whose kind is in the beginning of its field
     }
 )

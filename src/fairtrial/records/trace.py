@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from msgspec.structs import replace
@@ -293,20 +293,16 @@ class Invocation(Record, frozen=True):
         return self.final_response.text if self.final_response else ""
 
     @property
-    def _inner_traces(self) -> list[Trace]:
-        """The traces of the agents that answered as tools. Most invocations have none."""
-        return [step.inner for step in self.steps or () if type(step) is ToolResult and step.inner is not None]
-
-    @property
     def inner_invocations(self) -> tuple[Invocation, ...]:
         """The invocations of the agents that answered as tools."""
-        inner = self._inner_traces
+        inner = inner_traces((self,))
         return tuple(invocation for trace in inner for invocation in trace.invocations) if inner else ()
 
     @property
     def all_usages(self) -> tuple[Usage, ...] | None:
         """The usages of the invocation and of the agents that answered as tools in it, or None if none is recorded."""
-        inner = [usage for invocation in self.inner_invocations for usage in invocation.all_usages or ()]
+        own = inner_traces((self,))
+        inner = [usage for trace in own for invocation in trace.invocations for usage in invocation.all_usages or ()]
         return self.usages if not inner else (*(self.usages or ()), *inner)
 
     @property
@@ -317,12 +313,6 @@ class Invocation(Record, frozen=True):
             for invocation in self.inner_invocations
             for call in (*invocation.tool_calls, *invocation.inner_tool_calls)
         )
-
-    @property
-    def inner_incomplete(self) -> str:
-        """Why the work of agents that answered as tools may be missing, or an empty text."""
-        inner = self._inner_traces
-        return next(filter(None, (trace.incomplete or trace.inner_incomplete for trace in inner)), "") if inner else ""
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -360,10 +350,8 @@ class Trace(Displayed, frozen=True):
     @property
     def agents(self) -> tuple[AgentDetails, ...]:
         """Every agent of the conversation. If several invocations describe an agent, the last description counts."""
-        agents: dict[str, AgentDetails] = {}
-        for invocation in self.invocations:
-            agents |= {agent.name: agent for agent in (invocation.about.agents if invocation.about else ())}
-        return tuple(agents.values())
+        about = [invocation.about for invocation in self.invocations if invocation.about is not None]
+        return tuple({agent.name: agent for own in about for agent in own.agents}.values()) if about else ()
 
     @property
     def models(self) -> Iterator[str]:
@@ -373,7 +361,18 @@ class Trace(Displayed, frozen=True):
     @property
     def inner_incomplete(self) -> str:
         """Why the work of agents that answered as tools may be missing, or an empty text."""
-        return next(filter(None, (invocation.inner_incomplete for invocation in self.invocations)), "")
+        inner = inner_traces(self.invocations)
+        return next(filter(None, (trace.incomplete or trace.inner_incomplete for trace in inner)), "") if inner else ""
+
+
+def inner_traces(invocations: Iterable[Invocation]) -> list[Trace]:
+    """Return the traces of the agents that answered as tools in invocations. Most have none."""
+    return [
+        step.inner
+        for invocation in invocations
+        for step in invocation.steps or ()
+        if type(step) is ToolResult and step.inner is not None
+    ]
 
 
 def incomplete_trace(trace: Trace, reason: str) -> Trace:

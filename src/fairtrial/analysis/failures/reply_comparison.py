@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from fairtrial.analysis.failures.refusal_phrases import other_language, refuses
 from fairtrial.records.failure_mode import Signature
 from fairtrial.text.display import shorten
-from fairtrial.text.facts.fact_agreement import compare_facts, find_oppositions
-from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.sentences import sentences
 
 if TYPE_CHECKING:
@@ -38,6 +36,9 @@ def compare_replies(reply: str, reference: str) -> tuple[Signature, str] | None:
 
 def _compare_facts(reply: str, reference: str) -> tuple[Signature, str] | None:
     """Return the first fact that the reply contradicts, otherwise a clause that it turns, otherwise a lacking fact."""
+    # The patterns of facts take longer to import than all other differences.
+    from fairtrial.text.facts.fact_agreement import compare_facts, find_oppositions
+
     agreement = compare_facts(reference, reply, polarity=False)
     for finding in agreement.findings:
         if finding.state == "contradicted" and finding.counterpart is not None:
@@ -82,6 +83,8 @@ def _split_words(text: str) -> set[str]:
 
 def collect_facts(texts: Iterable[str]) -> dict[FactKey, str]:
     """Return the facts of texts as they are written, by all of their readings."""
+    from fairtrial.text.facts.fact_reading import read_facts
+
     facts: dict[FactKey, str] = {}
     for text in texts:
         for fact in read_facts(text[:_LONGEST]):

@@ -13,8 +13,6 @@ from fairtrial.records.equality import equal_json
 from fairtrial.records.failure_mode import Signature
 from fairtrial.records.trace import Message, ToolCall, ToolResult
 from fairtrial.text.display import shorten
-from fairtrial.text.facts.fact_evidence import EvidenceTexts, find_checkable
-from fairtrial.text.facts.fact_reading import read_facts
 
 Symptom = Callable[[Attempt, Conversation], Iterator[Finding]]
 _LOOP = 3
@@ -146,6 +144,10 @@ def _background(attempt: Attempt, conversation: Conversation) -> dict[str, str]:
 
 def _unsupported_fact(attempt: Attempt, conversation: Conversation, place: int) -> str:
     """Return the first fact of a reply that no text before it supports, or "" if all have support."""
+    # The patterns of facts take longer to import than all other symptoms.
+    from fairtrial.text.facts.fact_evidence import EvidenceTexts, find_checkable
+    from fairtrial.text.facts.fact_reading import read_facts
+
     texts = {str(at): item_text(event.item)[:_READ] for at, event in enumerate(conversation.events[:place])}
     evidence = EvidenceTexts()(_background(attempt, conversation) | texts)
     reply = item_text(conversation.events[place].item)[:_READ]

@@ -158,14 +158,18 @@ def _follow(store: Store, window: Sequence[RunInfo], question: _Question, kept: 
         if kept.is_restricted:
             store.histories().keep(kept.key, series)
         return series
-    newest, follower = measure_stored(store, window[-1]), RunFollower(measure, question.false_every)
-    newest.measure(measure)
-    lines = CaseLines()
+    follower, lines, members = RunFollower(measure, question.false_every), CaseLines(), window[max(0, start - 1) :]
+    if measure == CASES:
+        runs = measure_series(store, members, measure)
+    else:
+        newest = measure_stored(store, window[-1])
+        newest.measure(measure)
+        runs = chain(measure_series(store, members[:-1], measure), [newest])
     if series is not None:
-        lines = series.resume(follower, next(measure_series(store, [window[start - 1]], measure)))
-    for run in chain(measure_series(store, window[start:-1], measure), [newest]):
-        lines.add(run)
-        follower.add(run)
+        lines = series.resume(follower, next(runs))
+    for newest in runs:
+        lines.add(newest)
+        follower.add(newest)
     followed = keep_series(kept.members, newest, measure, follower, lines)
     summaries = store.summaries([info.id for info in window[start:]])
     costs = {run_id: _add_costs(own.spending) for run_id, own in summaries.items()}

@@ -18,14 +18,13 @@ from fairtrial.errors import UsageError
 from fairtrial.formats.garbage import paused_collector
 from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.label import FAILURES
-from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.result import Verdict
 from fairtrial.reports.transcript import Transcript, transcripts
 
 if TYPE_CHECKING:
     from fairtrial.api.run_parts.stored_attempts import StoredAttempts
     from fairtrial.records.keys import CaseKey
     from fairtrial.reports.report_table import ReportedRun
-    from fairtrial.store import Store
 
 
 MOST_PASSES = 2_000
@@ -121,20 +120,6 @@ def _is_enough(attempts: Sequence[FoundAttempt], *, has_clusters: bool) -> bool:
         finding is not None and finding.version == FINDINGS and (not is_compared or finding.evidence in BEFORE_PASSES)
         for finding in findings
     )
-
-
-def read_transcript(store: Store, run_id: str, result: CaseResult) -> Transcript:
-    """Return an attempt with its conversation and its case, and with its decisive step if it failed."""
-    at = (result.position,)
-    recordings = {recording.attempt: recording for _, recording in store.recordings(run_id, positions=at)}
-    expected = next(store.cases(run_id, positions=at), None)
-    case = None if expected is None else expected.case
-    transcript = Transcript(result, recordings.get(result.attempt), case)
-    if transcript.recording is None or result.verdict not in FAILED:
-        return transcript
-    collector = FailureCollector()
-    collector.add_case([(own, recordings.get(own.attempt)) for own in store.results(run_id, positions=at)], case)
-    return replace(transcript, failed=next((own for own in collector.failed if own.attempt == result.attempt), None))
 
 
 def labelled_failures(run: ReportedRun, failures: Failures) -> dict[tuple[int, int], ReadFailure]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
-from fairtrial.analysis.failures.run_failures import FoundAttempt
-from fairtrial.records.result import CaseResult
+from msgspec.structs import replace
+
+from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.reports.transcript import Attempts, Transcript, transcripts
 
 if TYPE_CHECKING:
+    from fairtrial.analysis.failures.run_failures import FoundAttempt
     from fairtrial.store import Store
 
 _BATCH = 500
@@ -59,6 +61,8 @@ class StoredAttempts:
 
     def found_failures(self) -> Iterator[FoundAttempt]:
         """Yield each attempt in file order, with its finding if there is one."""
+        from fairtrial.analysis.failures.run_failures import FoundAttempt
+
         return (FoundAttempt(*own) for _, own in self._store.found_failures([self._run_id]))
 
     def transcripts(self, positions: Sequence[int]) -> Iterator[Transcript]:
@@ -73,3 +77,19 @@ class StoredAttempts:
             store.cases(run_id, positions=positions),
             store.recordings(run_id, positions=positions),
         )
+
+
+def read_transcript(store: Store, run_id: str, result: CaseResult) -> Transcript:
+    """Return an attempt with its conversation and its case, and with its decisive step if it failed."""
+    at = (result.position,)
+    recordings = {recording.attempt: recording for _, recording in store.recordings(run_id, positions=at)}
+    expected = next(store.cases(run_id, positions=at), None)
+    case = None if expected is None else expected.case
+    transcript = Transcript(result, recordings.get(result.attempt), case)
+    if transcript.recording is None or result.verdict not in (Verdict.FAILED, Verdict.ERROR):
+        return transcript
+    from fairtrial.analysis.failures.run_failures import FailureCollector
+
+    collector = FailureCollector()
+    collector.add_case([(own, recordings.get(own.attempt)) for own in store.results(run_id, positions=at)], case)
+    return replace(transcript, failed=next((own for own in collector.failed if own.attempt == result.attempt), None))

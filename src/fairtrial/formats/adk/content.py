@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fairtrial.formats.reading import Diagnostics, Place
 
 _CONTENT = spellings("parts", "role", "content")
+_USUAL = frozenset(("parts", "role"))
 _CALL = spellings("id", "name", "args") | {"arguments": "args"}
 _RESPONSE = spellings("id", "name", "response")
 _FAILURE_FLAGS = ("is_error", "isError", "status")
@@ -44,6 +45,8 @@ _PART = spellings(
 )
 _CALL_KEYS = frozenset(("calls", *spellings("function_calls", "function_call", "tool_calls", "tool_call", "tool_uses")))
 """Keys of others for the calls of an event."""
+_TOKENS = frozenset(("usage_metadata", "usageMetadata"))
+_CONTAINERS = (list, dict)
 _CALL_FORM = "; the calls of an event stand in 'content': {'parts': [{'function_call': {'name', 'args'}}]}"
 _SERVER_CALL = spellings("id", "tool_type", "args")
 _SERVER_RESPONSE = spellings("id", "tool_type", "response")
@@ -312,14 +315,22 @@ def _merge_parts(inner: dict[str, Any] | None, beside: dict[str, Any] | None) ->
 def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step], Usage | None]:
     """Return an event, its steps, and the tokens of its model call if the event is a model call."""
     fields, unknown = reading.fields(raw, _EVENT, at, open_ended=True)
-    for key, value in (unknown or {}).items():
-        if isinstance(value, list | dict) and ((value and key in _CALL_KEYS) or holds_calls(value, depth=1)):
+    extra: dict[str, Any] = {}
+    for key, value in (unknown or extra).items():
+        if value is not None:
+            extra[key] = value
+        if (
+            key not in _TOKENS
+            and isinstance(value, _CONTAINERS)
+            and ((value and key in _CALL_KEYS) or holds_calls(value, depth=1))
+        ):
             reading.unknown(at, key, _EVENT.values(), form=_CALL_FORM)
     author = shared(reading.required(fields, "author", at))
-    extra = {key: value for key, value in unknown.items() if value is not None} if unknown else {}
     steps: list[Step] = []
     if "content" in fields:
-        content, unusual = reading.fields(fields["content"], _CONTENT, (at, "content"))
+        content, unusual = fields["content"], None
+        if type(content) is not dict or content.keys() != _USUAL or None in content.values():
+            content, unusual = reading.fields(content, _CONTENT, (at, "content"))
         if unusual:
             extra["content"] = unusual
         if "role" in content:
@@ -328,7 +339,7 @@ def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step],
             parts = reading.array(content, "parts", (at, "content"))
             steps = read_steps(parts, author, ((at, "content"), "parts"), reading)
     tokens = usage(extra, at, reading)
-    timestamp, model = _timestamp(extra), tokens.model if tokens else ""
+    timestamp, model = _timestamp(extra) if "timestamp" in extra else None, tokens.model if tokens else ""
     if timestamp is not None or model:
         steps = [_in_event(step, timestamp, model) for step in steps]
     group = Event(author, len(steps), _common_extra(extra) or None, fields.get("grounding_metadata"))

@@ -52,10 +52,14 @@ CASE = spellings(
     "checks",
     "environment",
 )
+_COMMON = ("eval_id", "conversation", "conversation_scenario", "session_input", "creation_timestamp")
+_RARE = frozenset(CASE.values()).difference(_COMMON, ("without_conversation", "actual_conversation"))
+"""Fields that few cases have, and that the cases of a file are not asked for one by one."""
 CASE_MARKS = frozenset(spellings("eval_id", "conversation", "conversation_scenario", "actual_conversation"))
 """A case has at least one of these keys. An object without any of them is not a case."""
 _DURATIONS = ("duration", "model_duration", "tool_duration", "first_token_duration")
 """The fields of an invocation with its durations, in the order of the record. The last is ours."""
+_DURATION_KEYS = frozenset(_DURATIONS)
 _INVOCATION = spellings(
     "invocation_id",
     "user_content",
@@ -138,32 +142,46 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
     if fields.get("conversation") == [] and fields.get("without_conversation"):
         # ADK demands a conversation. Our own key says that the empty one stands for a missing one.
         del fields["conversation"]
-    extra, created = _read_created(fields, extra) if "creation_timestamp" in fields else (extra, None)
+    created = fields.get("creation_timestamp")
+    if created is not None and finite(created) is None:  # a time that is not a number joins the unknown keys
+        extra, created = (extra or {}) | {"creation_timestamp": created}, None
     if extra and _TRPC_CONTEXT & extra.keys():
         reading.warning(
             at, "'contextMessages' are not given to the agent; tRPC-Agent-Go puts them before each conversation"
         )
     if "actual_conversation" in fields:
         extra = (extra or {}) | {"actualConversation": fields["actual_conversation"]}
-    expected = fields.get("expected_tool_uses")
-    return EvalCase(
-        _eval_id(fields, at, reading),
+    eval_id = fields.get("eval_id")
+    case = EvalCase(
+        eval_id if type(eval_id) is str and eval_id else _eval_id(fields, at, reading),
         invocations(fields["conversation"], (at, "conversation"), reading) if "conversation" in fields else None,
         scenario(fields["conversation_scenario"], (at, "conversation_scenario"), reading)
         if "conversation_scenario" in fields
         else None,
         session_input(fields["session_input"], (at, "session_input"), reading) if "session_input" in fields else None,
-        rubrics(fields, at, reading) if "rubrics" in fields else (),
-        None if expected is None else _calls(reading.array(fields, "expected_tool_uses", at), at, reading),
-        reading.mapping(fields, "final_session_state", at),
-        extra,
-        created,
-        reading.text(fields, "context", at),
-        _approvals(fields, at, reading) if "approvals" in fields else _NO_APPROVALS,
-        reading.text(fields, "expected_failure", at),
-        reading.text(fields, "cluster", at),
-        reading.mapping(fields, "groups", at) or _NO_GROUPS,
-        read_checks(fields["checks"], (at, "checks"), reading) if "checks" in fields else (),
+        extra=extra,
+        created=created,
+        approvals=_NO_APPROVALS,
+        groups=_NO_GROUPS,
+    )
+    return case if _RARE.isdisjoint(fields) else _add_rare(case, fields, at, reading)
+
+
+def _add_rare(case: EvalCase, fields: dict[str, Any], at: Place, reading: Diagnostics) -> EvalCase:
+    expected = fields.get("expected_tool_uses")
+    return replace(
+        case,
+        rubrics=rubrics(fields, at, reading) if "rubrics" in fields else (),
+        expected_calls=None
+        if expected is None
+        else _calls(reading.array(fields, "expected_tool_uses", at), at, reading),
+        final_session_state=reading.mapping(fields, "final_session_state", at),
+        context=reading.text(fields, "context", at),
+        approvals=_approvals(fields, at, reading) if "approvals" in fields else _NO_APPROVALS,
+        expected_failure=reading.text(fields, "expected_failure", at),
+        cluster=reading.text(fields, "cluster", at),
+        groups=reading.mapping(fields, "groups", at) or _NO_GROUPS,
+        checks=read_checks(fields["checks"], (at, "checks"), reading) if "checks" in fields else (),
         environment=reading.mapping(fields, "environment", at),
     )
 
@@ -182,14 +200,6 @@ def _approvals(fields: dict[str, Any], at: Place, reading: Diagnostics) -> dict[
         if decision not in ("approve", "reject"):
             reading.wrong_type(((at, "approvals"), name), "'approve' or 'reject'", decision)
     return approvals
-
-
-def _read_created(fields: dict[str, Any], extra: dict[str, Any] | None) -> tuple[dict[str, Any] | None, float | None]:
-    """Return the unknown keys and the time of creation. A time that is not a number joins the unknown keys."""
-    created = fields.get("creation_timestamp")
-    if created is None or finite(created) is not None:
-        return extra, created
-    return (extra or {}) | {"creation_timestamp": created}, None
 
 
 def _calls(raw: list[Any], at: Place, reading: Diagnostics) -> tuple[ToolCall, ...]:
@@ -225,7 +235,9 @@ def invocation(raw: Any, at: Place, reading: Diagnostics) -> Invocation:
     steps, events, usages, unknown = _intermediate(fields, at, reading)
     if unknown:
         extra = (extra or {}) | {"intermediate_data": unknown}
-    extra, created = _read_created(fields, extra)
+    created = fields.get("creation_timestamp")
+    if created is not None and finite(created) is None:  # a time that is not a number joins the unknown keys
+        extra, created = (extra or {}) | {"creation_timestamp": created}, None
     return Invocation(
         user,
         steps,
@@ -322,6 +334,6 @@ def _trpc(fields: dict[str, Any], at: Place, reading: Diagnostics) -> tuple[Step
 
 
 def _durations(fields: dict[str, Any], at: Place, reading: Diagnostics) -> Durations | None:
-    if not any(name in fields for name in _DURATIONS):
+    if _DURATION_KEYS.isdisjoint(fields):
         return None
-    return Durations(*(reading.number(fields, name, at) for name in _DURATIONS))
+    return Durations(*[reading.number(fields, name, at) for name in _DURATIONS])
