@@ -208,7 +208,7 @@ class _RunningConversations:
     async def _record(self, planned_case: PlannedCase, attempt: int) -> Pair:
         place = (planned_case.position, attempt)
         kept = self._keep_turns(planned_case)
-        limits = Limits(self.reply_timeout, self.holding.conversation_timeout, self._pace, kept and kept.take)
+        limits = Limits(self.reply_timeout, self.holding.conversation_timeout, self._pace, None if kept is None else kept.take)
         conversation = HeldConversation(planned_case, attempt, limits, self.restarts, self.earlier.get(place))
         self.by_place[place] = (planned_case.name, conversation)
         script = planned_case.case.conversation
@@ -218,10 +218,6 @@ class _RunningConversations:
         own = self.agent.for_attempt(*place) if isinstance(self.agent, OwnProcesses) else self.agent
         try:
             recording = await conversation.record(own, requests)
-            turns = recording.trace.invocations
-            self._has_calls |= any(turn.tool_calls or turn.steps is None for turn in turns)
-            self._expects_calls |= bool(turns) and any(turn.tool_calls for turn in script or ())
-            return planned_case, recording
         except (asyncio.CancelledError, KeyboardInterrupt):
             if kept is not None:
                 kept.store_latest()
@@ -230,6 +226,10 @@ class _RunningConversations:
             del self.by_place[place]
             if isinstance(self.agent, OwnProcesses):
                 await self.agent.release(*place)
+        turns = recording.trace.invocations
+        self._has_calls |= any(turn.tool_calls or turn.steps is None for turn in turns)
+        self._expects_calls |= bool(turns) and any(turn.tool_calls for turn in script or ())
+        return planned_case, recording
 
     def _keep_turns(self, planned_case: PlannedCase) -> _KeptTurns | None:
         """Return what keeps the turns of a conversation, or None if it could not go on behind them."""
