@@ -208,7 +208,9 @@ class _RunningConversations:
     async def _record(self, planned_case: PlannedCase, attempt: int) -> Pair:
         place = (planned_case.position, attempt)
         kept = self._keep_turns(planned_case)
-        limits = Limits(self.reply_timeout, self.holding.conversation_timeout, self._pace, None if kept is None else kept.take)
+        limits = Limits(
+            self.reply_timeout, self.holding.conversation_timeout, self._pace, None if kept is None else kept.take
+        )
         conversation = HeldConversation(planned_case, attempt, limits, self.restarts, self.earlier.get(place))
         self.by_place[place] = (planned_case.name, conversation)
         script = planned_case.case.conversation
