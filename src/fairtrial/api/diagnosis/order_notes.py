@@ -19,7 +19,7 @@ _PASSED = (Verdict.PASSED, Verdict.INFORMATIONAL)
 
 
 def order_notes(plan: Plan, store: Store) -> list[str]:
-    """Return a sentence about each case whose result depends on the order, or on what is known if no case is named.
+    """Return a sentence about each case whose result depends on the order, or one sentence if no case is named.
 
     Attempts that anything but the agent broke say nothing, and neither do attempts without a verdict.
     """
