@@ -153,11 +153,16 @@ def reply(conversation):
 '''
 
 
-@pytest.mark.parametrize("end", ["interrupt", "outage"])
-def test_a_resumed_run_goes_on_behind_the_last_turn(end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first two messages are not sent again, and the agent knows their replies."""
+@pytest.mark.parametrize(("end", "seconds"), [("interrupt", 0.0), ("interrupt", 60.0), ("outage", 0.0)])
+def test_a_resumed_run_goes_on_behind_the_last_turn(
+    end: str, seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first two messages are not sent again, and the agent knows their replies.
+
+    An interruption stores the last turn, however short the time since the turn before it is.
+    """
     enter(tmp_path, monkeypatch)
-    monkeypatch.setattr(recording, "KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(recording, "KEEP_SECONDS", seconds)
     Path("resumed_agent.py").write_text(AGENT, encoding="utf-8")
     Path("stop").write_text(end, encoding="utf-8")
     write("test_config.json", MATCH)

@@ -257,6 +257,37 @@ def test_a_session_that_does_not_open_is_given_up() -> None:
     assert (found.failure.cause, found.trace.invocations) == ("no reply within 0.02 seconds", ())
 
 
+def test_a_task_group_around_a_session_hides_no_cause() -> None:
+    """Python puts every error inside it into a group. The cause is the error, as without a task group."""
+
+    async def hang(_trace: Trace) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    @asynccontextmanager
+    async def agent(expected: EvalCase, environment: Environment | None) -> AsyncIterator[Session]:
+        async with asyncio.TaskGroup(), FunctionAgent(hang)(expected, environment) as session:
+            yield session
+
+    run = evaluate(EvalSet("s", (TWO,)), agent, {"tool_call_count_v1": 3}, reply_timeout=0.02)
+    ((_, found),) = run.recordings
+    assert found.failure is not None
+    assert (found.failure.side, found.failure.cause) == ("agent", "no reply within 0.02 seconds")
+
+
+def test_each_error_of_a_group_is_named() -> None:
+    """An agent with several tasks may fail in several of them."""
+
+    async def agent(_trace: Trace) -> str:
+        raise ExceptionGroup("tasks", [KeyError("a"), ExceptionGroup("more", [ValueError("b")])])
+
+    found = held(agent)
+    assert found.failure is not None
+    assert without_place(found.failure.cause) == (
+        "ExceptionGroup: tasks (2 sub-exceptions): KeyError: 'a'; ExceptionGroup: more (1 sub-exception): ValueError: b"
+    )
+
+
 def test_an_agent_that_returns_nothing_has_said_nothing() -> None:
     """It is no failure: an invocation without a reply."""
     found = held(lambda _trace: None)

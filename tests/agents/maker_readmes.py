@@ -7,7 +7,7 @@ import sqlite3
 from types import ModuleType
 from typing import Any
 
-from makers import Archive, Call, Docstring, Example, Page, Readme, Source, Turn
+from makers import Archive, Call, Docstring, Example, Installed, Page, Readme, Source, Turn
 
 _OPENAI_MODEL = (("anthropic:claude-sonnet-4-5-20250929", "openai:gpt-4.1"),)
 _MAIL = '''
@@ -370,6 +370,59 @@ _AGNO = [
         ),
         before="from typing import List, Callable\nfrom agno.agent import Agent\n",
         repairs=(("self._internal_search(query)", "[self.search_docs(query)]"),),
+    ),
+]
+
+
+def manager(module: ModuleType) -> Any:
+    """The team that Agno brings to manage its platform: a lead, a builder and an operator, with a database here."""
+    from agno.db.sqlite import SqliteDb
+    from agno.models.openai import OpenAIChat
+    from agno.os import AgentOS
+
+    own = module.OSManager(model=OpenAIChat("gpt-4.1"), access_docs=False)
+    return AgentOS(db=SqliteDb(db_file="os.db"), manager=own, telemetry=False)._manager.team
+
+
+def _agno_manager(feature: str, *turns: Turn, unseen: int = 0) -> Example:
+    source = Installed("agno", "agno.os.manager", "OSManager")
+    return Example("Agno", feature, "fastapi", source, "agno", manager, turns, unseen=unseen)
+
+
+_CHECK = {"member_id": "platform-manager-internal", "task": "Check it"}
+_ARCHIVE = {"member_id": "platform-builder-internal", "task": "Archive shop"}
+_AGNO += [
+    _agno_manager(
+        "teams, graphs",
+        Turn(
+            "Are there components?",
+            (
+                Call("delegate_task_to_member", _CHECK),
+                Call("run_diagnostics", {}),
+                "There is one.",
+                "There is one component.",
+            ),
+            "There is one component.",
+            (
+                "OS Manager: delegate_task_to_member(member_id='platform-manager-internal', task='Check it')",
+                "> Platform Manager: run_diagnostics()",
+                "> Platform Manager said 'There is one.'",
+            ),
+        ),
+    ),
+    _agno_manager(
+        "approval",
+        Turn(
+            "Archive the shop",
+            (Call("delegate_task_to_member", _ARCHIVE), Call("archive_component", {"component_id": "shop"})),
+            'May I call archive_component({"component_id": "shop"})? (yes, no, or other arguments as JSON)',
+            (
+                "OS Manager: delegate_task_to_member(member_id='platform-builder-internal', task='Archive shop')",
+                "> Platform Builder: archive_component(component_id='shop')",
+            ),
+        ),
+        Turn("no", ("It stays.", "The shop stays."), "The shop stays."),
+        unseen=1,  # that of the member after the decision
     ),
 ]
 

@@ -58,10 +58,10 @@ FAULTY_TOOLS = [
 
 
 def serve_faults() -> None:
-    """Serve tools with faults, by hand: every call succeeds, also that of an unknown tool."""
+    """Serve tools with faults, by hand: every call succeeds, also that of an unknown tool. `wait` is never answered."""
     for line in sys.stdin:
         message = json.loads(line)
-        if "id" in message:
+        if "id" in message and message.get("params", {}).get("name") != "wait":
             answer = {"jsonrpc": "2.0", "id": message["id"], **_answer(message)}
             sys.stdout.write(f"{json.dumps(answer)}\n")
             sys.stdout.flush()
@@ -85,4 +85,8 @@ def _answer(message: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["ends"]:
+        sys.exit("no database")
+    if sys.argv[1:] == ["silent"]:
+        sys.stdin.read()
     serve_faults() if sys.argv[1:] == ["faults"] else serve(over_http=sys.argv[1:] == ["http"])

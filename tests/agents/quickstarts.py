@@ -147,13 +147,6 @@ SHAPES = {
 """What the makers' own files show of each framework, with the features that show it."""
 
 UNPUBLISHED = {
-    "Agno": (
-        ("several agents", "approval or a structured answer"),
-        (
-            "Looked at: agno 1.0, 2.0 and 3.1, phidata, agno-infra and agnoctl. They have examples of single agents "
-            "only, and the command line clones projects that need Docker. The others are in the repository."
-        ),
-    ),
     "LlamaIndex": (
         ("several agents", "approval or a structured answer"),
         (

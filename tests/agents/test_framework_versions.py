@@ -71,6 +71,21 @@ def test_a_framework_that_is_too_old_is_refused(extra: str, tmp_path: Path, monk
     assert f"needs {requirement.name} >= {floor}, found {old}" in done.err
 
 
+def test_the_refusal_names_a_target_without_a_prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The framework is known only when the module is imported, and the line is the same as with a prefix."""
+    pytest.importorskip("pydantic_ai")
+    installed(tmp_path, "pydantic-ai-slim", "1.99.9")
+    (tmp_path / "old_shop.py").write_text("from pydantic_ai import Agent\n\nagent = Agent()\n")
+    importing.check_versions.cache_clear()
+    enter(tmp_path, monkeypatch)
+    write("one.evalset.json", eval_set("good"))
+    monkeypatch.syspath_prepend(tmp_path)
+    done = command("run", "one.evalset.json", "--agent", "old_shop:agent")
+    importing.check_versions.cache_clear()
+    assert done.code == 2
+    assert "fairtrial: --agent old_shop:agent: needs pydantic-ai-slim >= 2.60, found 1.99.9" in done.err
+
+
 @pytest.mark.parametrize(("found", "is_old"), [("2.9.9", True), ("2.12", False), ("2.12.0rc1", False), ("3", False)])
 def test_versions_are_compared_as_numbers(
     found: str, is_old: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

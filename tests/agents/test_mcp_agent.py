@@ -51,6 +51,29 @@ def test_each_fault_of_a_server_is_found() -> None:
     ]
 
 
+def test_a_server_that_ends_is_refused() -> None:
+    """One line says so, and the words of the server stand above it."""
+    result = command("doctor", f"mcp:{sys.executable} {FILE} ends")
+    assert result.code == 2
+    assert "does not answer as an MCP server: " in result.err.splitlines()[-1]
+    assert "the MCP server: no database" in result.err
+    assert "Traceback" not in result.err
+
+
+def test_a_server_that_lists_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not have to end: a minute later it would not have answered, either."""
+    monkeypatch.setattr("fairtrial.agents.mcp_server._SECONDS", 0.5)
+    result = command("doctor", f"mcp:{sys.executable} {FILE} silent")
+    assert (result.code, "its tools are not listed after 0.5 seconds" in result.err) == (2, True)
+
+
+def test_a_late_tool_is_a_late_reply() -> None:
+    """The cause is the time, not the group of tasks around the connection."""
+    ((_, recording),) = run(FAULTS, case(turn(query="wait {}", reply="x")), reply_timeout=2).recordings
+    assert recording.failure is not None
+    assert recording.failure.cause == "no reply within 2 seconds"
+
+
 def _has_schemas() -> bool:
     from importlib.util import find_spec
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
 
-from fairtrial.analysis.order_effects import ALPHA, count_attempts, study_orders
+from fairtrial.analysis.order_effects import ALPHA, PLACE_ALPHA, _compare_places, count_attempts, study_orders
 from fairtrial.recording import shuffle_positions
 
 
@@ -40,6 +41,41 @@ def test_a_case_that_needs_another_is_named_with_it() -> None:
     assert (effect.position, effect.trigger, effect.fails_after) == (0, 1, False)
 
 
+def test_cases_that_pass_only_at_the_first_place_are_seen() -> None:
+    """Whatever case is first spoils all others, so that no pair of cases shows it."""
+    own = orders(4, 12, 7)
+    passed = {(case, n): order[0] == case for n, order in own.items() for case in order}
+    study = study_orders(own, passed)
+    assert study.effects == []
+    assert study.place is not None
+    assert study.place[:3] == (True, (0, 12), (36, 36))
+    # One of four cases passes in each order: twice for both sides, and twice for both kinds of places.
+    assert study.place.p == pytest.approx(2 * 2 * 0.25**12)
+
+
+def test_cases_that_fail_late_are_seen() -> None:
+    """An agent that gets worse from case to case fails in the second half."""
+    own = orders(8, 10, 3)
+    passed = {(case, n): order.index(case) < 5 for n, order in own.items() for case in order}
+    place = study_orders(own, passed).place
+    assert place is not None
+    assert place[:3] == (False, (0, 40), (30, 40))
+
+
+@pytest.mark.parametrize("only_first", [True, False])
+def test_the_chance_of_a_place_is_exact(only_first: bool) -> None:
+    """It is the share of all orders of two attempts whose failures lie at least as far on the same side, twice."""
+    failed = {1: {0, 1}, 2: {2}}
+    own = {1: [2, 3, 0, 1], 2: [3, 1, 0, 2]}
+    passed = {(case, n): case not in failed[n] for n in own for case in range(4)}
+    size = 1 if only_first else 2
+    every = list(itertools.permutations(range(4)))
+    sums = [len(failed[1] & {*a[:size]}) + len(failed[2] & {*b[:size]}) for a in every for b in every]
+    place = _compare_places(own, passed, only_first=only_first)
+    assert place.early == (0, 2 * size)
+    assert place.p == pytest.approx(min(1.0, 2 * sums.count(0) / len(sums)))
+
+
 def test_too_few_attempts_are_said() -> None:
     """With 2 attempts nothing can be named; the number that is needed for one pair is 6."""
     own = orders(2, 2, 3)
@@ -51,11 +87,13 @@ def test_too_few_attempts_are_said() -> None:
 
 @pytest.mark.long
 def test_flaky_cases_are_rarely_named() -> None:
-    """Of 1,000 runs with three cases that fail at random, at most alpha (and three standard errors) name any case."""
+    """Of 1,000 runs with three cases that fail at random, at most both alphas (and three standard errors) name any."""
     chance = random.Random(5)
     named = 0
     for seed in range(1000):
         own = orders(6, 12, seed)
         passed = {(case, n): case > 2 or chance.random() < 0.6 for case in range(6) for n in own}
-        named += bool(study_orders(own, passed).effects)
-    assert named / 1000 <= ALPHA + 3 * (ALPHA * (1 - ALPHA) / 1000) ** 0.5
+        study = study_orders(own, passed)
+        named += bool(study.effects or study.place)
+    alpha = ALPHA + PLACE_ALPHA
+    assert named / 1000 <= alpha + 3 * (alpha * (1 - alpha) / 1000) ** 0.5

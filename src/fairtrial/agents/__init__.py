@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -75,17 +77,12 @@ def find_agent(target: str | Any) -> Agent:
     if not colon and target.partition("#")[0] in COMMAND_LINE_AGENTS:
         return find_agent(f"harness:{target}")
     if prefix in KINDS:
-        try:
-            agent: Agent = _module(KINDS[prefix]).agent_at(target)
-        except UsageError as error:
-            raise UsageError(f"{spell('agent')} {target}: {error}", code=error.code) from error.__cause__
-        return agent
+        with _naming(target):
+            return cast("Agent", _module(KINDS[prefix]).agent_at(target))
     plugin = _plugin(prefix) if rest else None
     if plugin is not None:
-        try:
+        with _naming(target):
             return cast("Agent", plugin.agent_at(target))
-        except UsageError as error:
-            raise UsageError(f"{spell('agent')} {target}: {error}", code=error.code) from error.__cause__
     allowed = f"or begin with {', '.join(f'{kind}:' for kind in KINDS)}"
     near = nearest(prefix.lower(), KINDS)
     if not colon:
@@ -103,9 +100,17 @@ def find_agent(target: str | Any) -> Agent:
     except ConfigError as error:
         missing = isinstance(error.__cause__, ModuleNotFoundError) and error.__cause__.name == prefix
         raise ConfigError(f"{error}{near if missing else ''}", code=error.code) from error.__cause__
-    return _around(
-        found, f"{spell('agent')}: must be something to call, got {target!r}, a {type(found).__name__}; {allowed}"
-    )
+    with _naming(target):
+        return _around(found, f"must be something to call, got {type(found).__name__}; {allowed}")
+
+
+@contextmanager
+def _naming(target: str) -> Iterator[None]:
+    """Name the target before the words of a refusal."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{spell('agent')} {target}: {error}", code=error.code) from error.__cause__
 
 
 def _plugin(kind: str) -> Any:

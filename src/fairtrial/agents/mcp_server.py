@@ -8,7 +8,7 @@ import os
 import shlex
 import shutil
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -88,14 +88,8 @@ class McpServerAgent:
 
     async def check_target(self) -> None:
         """Raise UsageError if the server does not list its tools, or if the endpoint of the model does not answer."""
-        try:
-            async with asyncio.timeout(_SECONDS), open_server(self.server):
-                pass
-        except UsageError:
-            raise
-        except Exception as error:
-            cause = shorten(describe_error(_innermost(error)), _SHOWN)
-            raise UsageError(f"{self.server} does not answer as an MCP server: {cause}", code="no-answer") from error
+        async with open_answering(self.server):
+            pass
         if self.url:
             httpx = import_extra("httpx2", "http")
             async with httpx.AsyncClient(timeout=_SECONDS) as client:
@@ -148,6 +142,32 @@ async def open_server(server: str) -> AsyncIterator[McpConnection]:
             if not cursor:
                 break
         yield McpConnection(session, about, tools)
+
+
+@asynccontextmanager
+async def open_answering(server: str) -> AsyncIterator[McpConnection]:
+    """Open a server. Raises UsageError if it ends, or does not list its tools within 30 seconds.
+
+    An error while the server closes is not raised, because what was asked before is answered.
+    """
+    is_open = False
+    try:
+        async with AsyncExitStack() as stack:
+            async with asyncio.timeout(_SECONDS):
+                connection = await stack.enter_async_context(open_server(server))
+            is_open = True
+            yield connection
+            is_open = False
+            with suppress(Exception):
+                await stack.aclose()
+    except UsageError:
+        raise
+    except Exception as error:
+        if is_open:
+            raise
+        late = f"its tools are not listed after {_SECONDS:g} seconds"
+        cause = late if isinstance(error, TimeoutError) else shorten(describe_error(_innermost(error)), _SHOWN)
+        raise UsageError(f"{server} does not answer as an MCP server: {cause}", code="no-answer") from error
 
 
 def _transport(server: str, errors: TextIO) -> Any:

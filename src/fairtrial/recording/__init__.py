@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from fairtrial.agents.restarts import Restarts
@@ -147,6 +148,29 @@ def _interleave(plans: Iterable[tuple[PlannedCase, int]], seed: int) -> list[tup
     return [(planned_case, attempt) for _, attempt, planned_case in sorted(ranks, key=lambda item: item[:2])]
 
 
+class _KeptTurns:
+    """The turns of a conversation that is not over. At most one recording is stored every few seconds."""
+
+    def __init__(self, store: Callable[[Recording], None], last: int) -> None:
+        self._store = store
+        self._last = last
+        self._time = time.monotonic()
+        self._latest: Recording | None = None
+
+    def take(self, recording: Recording) -> None:
+        """Take a recording with one turn more. The last turn is left to the finished conversation."""
+        self._latest = recording if len(recording.trace.invocations) != self._last else None
+        if time.monotonic() - self._time >= KEEP_SECONDS:
+            self.store_latest()
+
+    def store_latest(self) -> None:
+        """Store the turns that are not stored yet, for example because the user interrupts the run."""
+        if self._latest is not None:
+            self._time = time.monotonic()
+            self._store(self._latest)
+            self._latest = None
+
+
 @dataclass
 class _RunningConversations:
     """The conversations of a run that are being held."""
@@ -181,8 +205,9 @@ class _RunningConversations:
 
     async def _record(self, planned_case: PlannedCase, attempt: int) -> Pair:
         place = (planned_case.position, attempt)
+        kept = self._keep_turns(planned_case)
         limits = Limits(
-            self.reply_timeout, self.holding.conversation_timeout, self._pace, self._keep_turns(planned_case)
+            self.reply_timeout, self.holding.conversation_timeout, self._pace, None if kept is None else kept.take
         )
         conversation = HeldConversation(planned_case, attempt, limits, self.restarts, self.earlier.get(place))
         self.by_place[place] = (planned_case.name, conversation)
@@ -193,31 +218,26 @@ class _RunningConversations:
         own = self.agent.for_attempt(*place) if isinstance(self.agent, OwnProcesses) else self.agent
         try:
             recording = await conversation.record(own, requests)
-            turns = recording.trace.invocations
-            self._has_calls |= any(turn.tool_calls or turn.steps is None for turn in turns)
-            self._expects_calls |= bool(turns) and any(turn.tool_calls for turn in script or ())
-            return planned_case, recording
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            if kept is not None:
+                kept.store_latest()
+            raise
         finally:
             del self.by_place[place]
             if isinstance(self.agent, OwnProcesses):
                 await self.agent.release(*place)
+        turns = recording.trace.invocations
+        self._has_calls |= any(turn.tool_calls or turn.steps is None for turn in turns)
+        self._expects_calls |= bool(turns) and any(turn.tool_calls for turn in script or ())
+        return planned_case, recording
 
-    def _keep_turns(self, planned_case: PlannedCase) -> Callable[[Recording], None] | None:
-        """Return the function that keeps the turns of a conversation, at most one recording every few seconds."""
+    def _keep_turns(self, planned_case: PlannedCase) -> _KeptTurns | None:
+        """Return what keeps the turns of a conversation, or None if it could not go on behind them."""
         on_turn = self.watcher.on_turn
         script = planned_case.case.conversation
         if on_turn is None or (script is not None and len(script) < 2) or planned_case.environments is not None:
             return None
-        latest = time.monotonic()
-
-        def keep(recording: Recording) -> None:
-            nonlocal latest
-            is_last = script is not None and len(recording.trace.invocations) == len(script)
-            if not is_last and time.monotonic() - latest >= KEEP_SECONDS:
-                latest = time.monotonic()
-                on_turn(planned_case, recording)
-
-        return keep
+        return _KeptTurns(partial(on_turn, planned_case), 0 if script is None else len(script))
 
     def remark(self) -> str:
         """Return a remark about the conversations that take long. It is empty if there are none."""

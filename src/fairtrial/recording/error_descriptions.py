@@ -48,6 +48,20 @@ class ReportedError(Exception):
         self.failure = failure
 
 
+def unwrap_group(error: BaseException) -> BaseException:
+    """Return the error in a group of errors, or the group if none of several errors has a known side.
+
+    A task group puts each error into a group, also those of a block that it surrounds. For example, the session of an
+    MCP server is such a block, so that a reply which is too late arrives in a group.
+    """
+    while isinstance(error, BaseExceptionGroup):
+        known = [inner for inner in error.exceptions if isinstance(inner, AgentError) or type(inner) in SIDES]
+        if len(error.exceptions) > 1 and not known:
+            return error
+        error = (known or error.exceptions)[0]
+    return error
+
+
 def find_side(error: BaseException) -> Side:
     """Return the side that is responsible for an exception.
 

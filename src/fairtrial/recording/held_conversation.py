@@ -18,7 +18,14 @@ from fairtrial.agents.restarts import FirstCall, Restarts
 from fairtrial.agents.sending import send_message
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, StoreError, UsageError
 from fairtrial.protocols import Agent, HidesCalls, ReportsGaps, Session, Simulator, TakesEarlierTurns
-from fairtrial.recording.error_descriptions import SIDES, find_cause, find_place, find_side, shorten_traceback
+from fairtrial.recording.error_descriptions import (
+    SIDES,
+    find_cause,
+    find_place,
+    find_side,
+    shorten_traceback,
+    unwrap_group,
+)
 from fairtrial.recording.invocation_builder import InvocationBuilder
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.decoding import json_decoder
@@ -142,9 +149,10 @@ class HeldConversation:
                     if self._limits.on_turn is not None:
                         self._limits.on_turn(self._recording(_UNFINISHED, "failure"))
             self._add_state()
-        except BaseException as error:
+        except BaseException as raised:  # noqa: BLE001  (the code of the user may raise anything)
+            error = unwrap_group(raised)
             if ends_the_run(error) or error is self.fatal:
-                raise
+                raise error from error.__cause__
             failure = self._environment.failure if self._environment is not None else None
             if isinstance(failure, UsageError | StoreError):
                 raise failure from None

@@ -67,13 +67,22 @@ def without_surrogates(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
+_MOST_ERRORS = 3
+"""So many errors of a group are named."""
+
+
 def describe_error(error: BaseException) -> str:
-    """Return an exception as `Type: message`, even if its message cannot be read or is not valid Unicode."""
+    """Return an exception as `Type: message`, even if its message cannot be read or is not valid Unicode.
+
+    Up to three errors of a group follow, for example `ExceptionGroup: two (2 sub-exceptions): KeyError: 1; OSError`.
+    """
     try:
         message = str(error)
     except Exception:  # noqa: BLE001  (the message of a user's exception is code of the user)
         message = "<its message cannot be read>"
     text = f"{type(error).__name__}: {message}".rstrip(": ")
+    if isinstance(error, BaseExceptionGroup):
+        text += f": {'; '.join(describe_error(inner) for inner in error.exceptions[:_MOST_ERRORS])}"
     return text.encode("utf-8", "replace").decode()
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
-from fairtrial.agents.mcp_server import McpConnection, open_server, response_in
+from fairtrial.agents.mcp_server import McpConnection, open_answering, response_in
 from fairtrial.agents.target_checks.target_findings import TargetFinding
 from fairtrial.errors import UsageError
 from fairtrial.text.display import compact, count, describe_error, shorten
@@ -20,8 +20,11 @@ _UNKNOWN = "fairtrial_no_such_tool"
 
 
 async def check_mcp_server(server: str) -> list[TargetFinding]:
-    """Return the findings about a server. Tools are only called with arguments that their own schemas forbid."""
-    async with open_server(server) as connection:
+    """Return the findings about a server. Tools are only called with arguments that their own schemas forbid.
+
+    Raises UsageError if the server does not answer.
+    """
+    async with open_answering(server) as connection:
         findings = [
             TargetFinding(
                 connection.name, "", f"{connection.version or 'no version'}, {count(len(connection.tools), 'tool')}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairtrial.analysis.order_effects import OrderEffect, study_orders
+from fairtrial.analysis.order_effects import OrderEffect, PlaceEffect, study_orders
 from fairtrial.recording import shuffle_positions
 from fairtrial.records.result import Verdict
 from fairtrial.text.display import count, shorten
@@ -19,7 +19,7 @@ _PASSED = (Verdict.PASSED, Verdict.INFORMATIONAL)
 
 
 def order_notes(plan: Plan, store: Store) -> list[str]:
-    """Return a sentence about each case whose result depends on the order, or a sentence that there is none.
+    """Return a sentence about each case whose result depends on the order, or one sentence if no case is named.
 
     Attempts that anything but the agent broke say nothing, and neither do attempts without a verdict.
     """
@@ -38,6 +38,8 @@ def order_notes(plan: Plan, store: Store) -> list[str]:
     }
     names = {position: name for position, _, name in store.case_keys(plan.info.id)}
     study = study_orders(orders, verdicts)
+    if study.place is not None and not study.effects:
+        return [_describe_place(study.place)]
     if not study.effects:
         return [_without_effect(study.unstable, study.smallest, len(orders), seed)]
     notes = [_describe(effect, names) for effect in study.effects[:_MOST]]
@@ -58,6 +60,15 @@ def _describe(effect: OrderEffect, names: dict[int, str]) -> str:
     )
 
 
+def _describe_place(effect: PlaceEffect) -> str:
+    (failed, total), (late_failed, late_total) = effect.early, effect.late
+    early, late = ("first in the order", "later") if effect.only_first else ("in the first half", "in the second half")
+    return (
+        f"order: cases fail in {failed} of {count(total, 'attempt')} if they come {early}, and in {late_failed} of "
+        f"{late_total} if they come {late}; p = {effect.p:.2g}. The agent may keep something of earlier cases"
+    )
+
+
 def _without_effect(unstable: Sequence[int], smallest: int | None, attempts: int, seed: int) -> str:
     orders = f"{count(attempts, 'order')} of the cases (seed {seed})"
     if attempts == 1:
@@ -67,4 +78,4 @@ def _without_effect(unstable: Sequence[int], smallest: int | None, attempts: int
     sentence = f"order: {count(len(unstable), 'case')} had different results in {orders}"
     if smallest is not None:
         return f"{sentence}, and an effect of one case on another can only be named from {smallest} attempts on"
-    return f"{sentence}, and no result depends on whether one other case came before"
+    return f"{sentence}, and no effect of one case on another, or of the place in the order, is shown"

@@ -18,7 +18,7 @@ from fairtrial.agents.outages import find_outage
 from fairtrial.agents.sending import send_message
 from fairtrial.errors import AgentError, SimulatedToolError, UsageError
 from fairtrial.protocols import Agent, HidesCalls, Real, ReportsGaps, Session, TakesEarlierTurns
-from fairtrial.recording.error_descriptions import find_cause, find_place, find_side, shorten_traceback
+from fairtrial.recording.error_descriptions import find_cause, find_place, find_side, shorten_traceback, unwrap_group
 from fairtrial.recording.isolation.frames import (
     LENGTH,
     CallTool,
@@ -141,7 +141,7 @@ class _AgentServer:
                             async for item in send_message(session, frame.text, frame.parts):
                                 self.report(_make_item_frame(number, item))
         except BaseException as error:  # noqa: BLE001  (the run is the reader of every error)
-            self.report(_make_failure(number, error))
+            self.report(_make_failure(number, unwrap_group(error)))
         else:
             self.report(RequestEnd(number))
         finally:
