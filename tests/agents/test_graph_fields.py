@@ -168,6 +168,10 @@ async def _repeat(messages: list[BaseMessage]) -> BaseMessage:
     return AIMessage(" | ".join(str(message.text) for message in messages))
 
 
+def _join_prompt(prompt: Any) -> str:
+    return " | ".join(str(message.text) for message in prompt.to_messages())
+
+
 def _count(number: int) -> int:
     return number + 1
 
@@ -252,6 +256,21 @@ def test_a_chain_with_a_place_for_messages_gets_those_so_far(*, is_optional: boo
     state = SessionInput("shop", "user", {"chat_history": [("ai", "Welcome.")]})
     recorded(chain, "hello", "again", session=state)
     assert seen == [["Welcome.", "hello"], ["Welcome.", "hello", "reply 1", "again"]]
+
+
+@pytest.mark.parametrize("name", ["agent_scratchpad", "examples"])
+def test_an_optional_place_for_other_messages_stays_empty(name: str) -> None:
+    """The messages so far would stand behind the question, or among the examples."""
+    place = MessagesPlaceholder(name, optional=True)
+    chain = ChatPromptTemplate([("human", "{input}"), place]) | RunnableLambda(_join_prompt)
+    assert replies(recorded(chain, "one", "two")) == ["one", "two"]
+
+
+def test_the_history_is_found_beside_a_scratchpad() -> None:
+    """A prompt of LangChain's agents has both."""
+    places = ("placeholder", "{chat_history}"), ("human", "{input}"), ("placeholder", "{agent_scratchpad}")
+    chain = ChatPromptTemplate(list(places)) | RunnableLambda(_join_prompt)
+    assert replies(recorded(chain, "one", "two")) == ["one", "one | one | two"]
 
 
 @pytest.mark.parametrize("name", ["a chat model", "a function of a text", "a function of messages"])

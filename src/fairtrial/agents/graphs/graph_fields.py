@@ -15,6 +15,7 @@ from fairtrial.errors import UsageError, nearest
 TEXT, MESSAGE, MESSAGES = "(text)", "(message)", "(messages)"
 """The fields of a chain that takes the text itself, the latest message, or the list of all messages."""
 _STATE = "messages"
+_SCRATCHPAD = "agent_scratchpad"
 _INPUTS = ("question", "input", "query", "prompt", "request", "user_input", "task", "topic", "text", "message")
 _OUTPUTS = ("answer", "output", "response", "reply", "result", "final_answer", "final_output", "final_report")
 
@@ -87,12 +88,20 @@ def list_variables(chain: Any) -> Sequence[str]:
 def find_history(chain: Any) -> str:
     """Return the field in which a chain takes the messages before the latest one, or an empty text.
 
-    It is the only field that takes a list of messages, for example that of a `MessagesPlaceholder`.
+    It is the only field that takes a list of messages, for example that of a `MessagesPlaceholder`. If the field is
+    optional, its name must say `history`. It is never `agent_scratchpad`, which takes the calls of one turn.
     """
     if hasattr(chain, "stream_channels"):
         return ""
-    properties = _read_properties(chain)
-    lists = [name for name, own in properties.items() if own.get("type") == "array" and "HumanMessage" in as_text(own)]
+    schema = _read_schema(chain)
+    lists = [
+        name
+        for name, own in (schema.get("properties") or {}).items()
+        if own.get("type") == "array"
+        and "HumanMessage" in as_text(own)
+        and name != _SCRATCHPAD
+        and (name in schema.get("required", ()) or "history" in name)
+    ]
     return lists[0] if len(lists) == 1 else ""
 
 
@@ -119,7 +128,7 @@ def _fields_of_chain(chain: Any, asked: str) -> dict[str, bool] | None:
     kind = read_kind(takes)
     if kind in ("any", "state") and any(_STATE in read_keys(function) for function in _list_functions(chain)):
         return {_STATE: False}
-    properties = _read_properties(chain)
+    properties = _read_schema(chain).get("properties") or {}
     if list(properties) == ["root"] and kind != "state":  # every branch of a parallel step gets the text
         return {TEXT: True}
     if properties and list(properties) != ["root"] and kind != "message":
@@ -143,10 +152,10 @@ def _read_open_input(chain: Any, kind: str | None, takes: Any, asked: str) -> di
     return None if is_known else _read_function(function)
 
 
-def _read_properties(chain: Any) -> dict[str, Any]:
-    """Return the fields of the schema of the input. A schema whose types are out of reach has none."""
+def _read_schema(chain: Any) -> dict[str, Any]:
+    """Return the schema of the input. It is empty if its types are out of reach."""
     try:
-        return chain.get_input_jsonschema().get("properties") or {}
+        return dict(chain.get_input_jsonschema())
     except Exception:  # noqa: BLE001  (schemas are made by code of users)
         return {}
 
