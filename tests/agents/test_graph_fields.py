@@ -23,7 +23,7 @@ pytest.importorskip("langgraph")
 from langchain_core.messages import AIMessage, BaseMessage  # noqa: E402
 from langchain_core.output_parsers import StrOutputParser  # noqa: E402
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder  # noqa: E402
-from langchain_core.runnables import RunnableBranch, RunnableLambda, RunnablePassthrough  # noqa: E402
+from langchain_core.runnables import RunnableBranch, RunnableLambda, RunnablePassthrough, RunnableSequence  # noqa: E402
 from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
 from langgraph.graph import START, StateGraph  # noqa: E402
 from langgraph.types import interrupt  # noqa: E402
@@ -271,6 +271,34 @@ def test_the_history_is_found_beside_a_scratchpad() -> None:
     places = ("placeholder", "{chat_history}"), ("human", "{input}"), ("placeholder", "{agent_scratchpad}")
     chain = ChatPromptTemplate(list(places)) | RunnableLambda(_join_prompt)
     assert replies(recorded(chain, "one", "two")) == ["one", "one | one | two"]
+
+
+@pytest.mark.parametrize("given", ["you_are_kind", None, {"ai": "Welcome."}])
+def test_a_history_that_is_no_list_is_refused_by_the_prompt(given: Any) -> None:
+    """A text was split into one message for each character, and None was called a defect of fairtrial."""
+    chain = ChatPromptTemplate([MessagesPlaceholder("history"), ("human", "{input}")]) | RunnableLambda(_join_prompt)
+    one = recorded(chain, "one", session=SessionInput("shop", "user", {"history": given}))
+    assert one.failure is not None
+    assert "should be a list of base messages" in one.failure.cause
+    assert "fairtrial" not in one.failure.cause
+
+
+def test_the_schema_of_a_chain_is_not_made_again_for_each_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LangChain takes milliseconds for it."""
+    made: list[Any] = []
+    original = RunnableSequence.get_input_jsonschema
+
+    def make(chain: Any, **options: Any) -> Any:
+        made.append(chain)
+        return original(chain, **options)
+
+    monkeypatch.setattr(RunnableSequence, "get_input_jsonschema", make)
+    chain = ChatPromptTemplate([MessagesPlaceholder("history"), ("human", "{input}")]) | RunnableLambda(_join_prompt)
+    recorded(chain, "one")
+    once = len(made)
+    recorded(chain, "one", "two", "three")
+    assert once > 0
+    assert len(made) == 2 * once
 
 
 @pytest.mark.parametrize("name", ["a chat model", "a function of a text", "a function of messages"])

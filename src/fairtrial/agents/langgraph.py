@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import uuid
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -157,6 +158,11 @@ class LangGraphSession(FrameworkSession):
             agents[name] = add_declarations(agents.get(name) or AgentDetails(name), tools)
         return agents
 
+    @functools.cached_property
+    def _history(self) -> str:
+        """The field that takes the earlier messages. It is read once, because LangChain makes the schema each time."""
+        return find_history(self._runnable)
+
     def _begin(self) -> None:
         self._agents = {}
 
@@ -241,8 +247,9 @@ class LangGraphSession(FrameworkSession):
             refuse_parts(parts, "a field that takes a text")
             if self._field == TEXT:
                 return message
-            if history := find_history(self._runnable):
-                state = {**state, history: [*state.get(history, ()), *earlier]}
+            given = state.get(self._history, []) if self._history else None
+            if isinstance(given, list):  # the prompt refuses any other value itself
+                state = {**state, self._history: [*given, *earlier]}
             return self._fill({**state, self._field: message})
         state = {key: value for key, value in self._state.items() if key != INTERRUPT}
         if self._checkpointer and not is_first:
