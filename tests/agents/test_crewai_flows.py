@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, NewType
 
 import pytest
 from kinds import recorded
@@ -20,7 +20,9 @@ from crewai import Agent, Crew, Flow, Task  # noqa: E402
 from crewai.flow import human_feedback, listen, start  # noqa: E402
 from crewai.tools import tool  # noqa: E402
 from crewai_shop import ScriptedLLM  # noqa: E402
-from pydantic import BaseModel  # noqa: E402
+from pydantic import BaseModel, StringConstraints, create_model  # noqa: E402
+from pydantic_core import core_schema  # noqa: E402
+from typing_extensions import TypeAliasType  # noqa: E402
 
 
 class State(BaseModel):
@@ -181,6 +183,51 @@ def test_a_state_of_any_type_gets_the_message(base: Any, initial: Any) -> None:
         Echo.initial_state = initial
     turns = recorded_with(Echo, "hello", "again").trace.invocations
     assert [turn.reply for turn in turns] == ["hello", "again"]
+
+
+class Shouted:
+    """A class of the user that makes itself from a text."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: Any) -> Any:
+        """Return the schema of a text that is written in capitals."""
+        return core_schema.no_info_after_validator_function(str.upper, core_schema.str_schema())
+
+
+Stripped = Annotated[str, StringConstraints(strip_whitespace=True)]
+TEXTS: dict[str, tuple[Any, str]] = {
+    "an optional text with constraints": (Stripped | None, "hello"),
+    "a name for a text": (NewType("Query", str), "hello"),
+    "an alias of a text": (TypeAliasType("Line", str | None), "hello"),
+    "a class that takes a text": (Shouted, "HELLO"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_field_named_message_may_have_any_type_that_takes_a_text(name: str) -> None:
+    """A type that is not known is no reason to refuse the flow."""
+    annotation, reply = TEXTS[name]
+    fields: Any = create_model("Fields", id=(str, ""), message=(annotation, ""), count=(int, 0))
+
+    class Echo(Flow[fields]):  # type: ignore[misc]
+        @start()  # type: ignore[untyped-decorator]
+        def say(self) -> str:
+            return str(self.state.message)
+
+    assert recorded_with(Echo, "hello").trace.invocations[0].reply == reply
+
+
+@pytest.mark.parametrize("annotation", [int, bool, list[str], Annotated[dict[str, str], "fields"], Titled])
+def test_a_message_that_takes_no_text_is_passed_over(annotation: Any) -> None:
+    """The only field that takes a text gets it."""
+    fields: Any = create_model("Fields", id=(str, ""), message=(annotation | None, None), topic=(Stripped, ""))
+
+    class Echo(Flow[fields]):  # type: ignore[misc]
+        @start()  # type: ignore[untyped-decorator]
+        def say(self) -> str:
+            return f"{self.state.message} {self.state.topic}"
+
+    assert recorded_with(Echo, "hello").trace.invocations[0].reply == "None hello"
 
 
 def test_a_state_without_a_field_for_a_text_is_refused() -> None:

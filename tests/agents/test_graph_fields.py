@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, NewType, TypedDict
 
 import pytest
 from kinds import recorded
@@ -91,6 +91,20 @@ def test_question_context_and_answer_are_mapped() -> None:
     assert one.trace.final_state is not None
     assert one.trace.final_state["context"] == ["about hello"]
     assert len(one.trace.invocations[0].usages or ()) == 1
+
+
+Query = NewType("Query", str)
+
+
+def test_a_name_for_a_text_is_a_text() -> None:
+    """The field was passed over, because its type was none of those known."""
+
+    class Search(TypedDict):
+        query: Query
+        limit: int
+
+    graph = StateGraph(Search).add_node("find", lambda state: {"limit": len(state["query"])})
+    assert replies(recorded(graph.add_edge(START, "find").compile(), "lamp")) == ["4"]
 
 
 def named_fields() -> Any:

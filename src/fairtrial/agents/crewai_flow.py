@@ -6,10 +6,10 @@ import asyncio
 import contextvars
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin
 
 from fairtrial.agents.function import result_in_thread
-from fairtrial.agents.graphs.graph_fields import is_text
+from fairtrial.agents.graphs.graph_fields import is_text, list_types
 from fairtrial.agents.observed_framework import ObservedSession, Opening
 from fairtrial.agents.observers.crewai_observer import EXTRA, CrewObserver, collect_inputs, read_system, text_of_output
 from fairtrial.agents.plain import as_text
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fairtrial.records.record import Json
 
 _MESSAGE = "message"
+_NO_TEXTS = (int, float, bool, list, dict, tuple, set, frozenset, None, type(None))
 _observe: contextvars.ContextVar[Callable[[Any], None] | None] = contextvars.ContextVar("observe", default=None)
 
 
@@ -156,7 +157,7 @@ class _Asking:
 def _message_input(flow: Any, inputs: dict[str, Any]) -> str:
     """Return the field of the flow's state that gets the message of the user."""
     fields = getattr(type(flow.state), "model_fields", None)
-    if fields is None or (_MESSAGE in fields and is_text(fields[_MESSAGE].annotation)):
+    if fields is None or (_MESSAGE in fields and _may_be_text(fields[_MESSAGE].annotation)):
         return _MESSAGE
     names = [str(name) for name in fields if name != "id" and name not in inputs]
     texts = [name for name in names if is_text(fields[name].annotation)]
@@ -167,6 +168,12 @@ def _message_input(flow: Any, inputs: dict[str, Any]) -> str:
         f"its fields are {', '.join(names) or 'none'}; the factory can name one: (flow, {{'message': 'NAME'}})",
         code="unusable-agent",
     )
+
+
+def _may_be_text(annotation: Any) -> bool:
+    """Whether a field may take a text. A type that is not known, for example a class with a validator, may do so."""
+    members = (get_origin(member) or member for member in list_types(annotation))
+    return any(member not in _NO_TEXTS and not hasattr(member, "model_fields") for member in members)
 
 
 def _let_agents_report() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from fairtrial.agents.graphs.graph_functions import read_keys, read_kind
 from fairtrial.agents.plain import as_text
@@ -114,9 +115,9 @@ def _fields(runnable: Any, asked: str = "") -> dict[str, bool] | None:
             return None
         try:
             hints = typing.get_type_hints(builder.input_schema)
+            return {name: is_text(hints.get(name, str)) for name in channels}
         except Exception:  # noqa: BLE001  (annotations are code of users)
-            hints = {}
-        return {name: is_text(hints.get(name, str)) for name in channels}
+            return dict.fromkeys(channels, True)
     return None if hasattr(runnable, "stream_channels") else _fields_of_chain(runnable, asked)
 
 
@@ -222,8 +223,20 @@ def _first_step(chain: Any) -> Any:
 
 def is_text(annotation: Any) -> bool:
     """Whether a field with an annotation takes a text, for example `str | None`."""
-    if annotation in (str, Any):
-        return True
+    return any(member in (str, Any) for member in list_types(annotation))
+
+
+def list_types(annotation: Any) -> Iterator[Any]:
+    """Yield the types that an annotation allows, without names and constraints: `Annotated[str | None, …]` has two."""
     origin: Any = typing.get_origin(annotation)
     members: Iterable[Any] = typing.get_args(annotation)
-    return origin in (typing.Union, types.UnionType) and any(map(is_text, members))
+    if origin in (typing.Union, types.UnionType):
+        yield from itertools.chain.from_iterable(map(list_types, members))
+    elif origin is Annotated:
+        yield from list_types(annotation.__origin__)
+    elif isinstance(annotation, typing.NewType):
+        yield from list_types(annotation.__supertype__)
+    elif type(annotation).__name__ == "TypeAliasType":  # that of typing_extensions has another class
+        yield from list_types(annotation.__value__)
+    else:
+        yield annotation
