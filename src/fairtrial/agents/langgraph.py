@@ -247,9 +247,9 @@ class LangGraphSession(FrameworkSession):
             refuse_parts(parts, "a field that takes a text")
             if self._field == TEXT:
                 return message
-            given = state.get(self._history, []) if self._history else None
-            if isinstance(given, list):  # the prompt refuses any other value itself
-                state = {**state, self._history: [*given, *earlier]}
+            history = state.get(self._history, []) if self._history else None
+            if isinstance(history, list):  # the prompt refuses any other value itself
+                state = {**state, self._history: [*history, *earlier]}
             return self._fill({**state, self._field: message})
         state = {key: value for key, value in self._state.items() if key != INTERRUPT}
         if self._checkpointer and not is_first:
