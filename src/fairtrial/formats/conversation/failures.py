@@ -107,8 +107,8 @@ def with_failure(response: Json, node: Node) -> Json:
     message = _find_message(node)
     if message in ("", TOOL_FAILED):
         return response
-    told = compact(response)
-    is_told = all(compact(text)[1:-1] in told for text in (str(message), *_read_causes(node)))
+    response_text = compact(response)
+    is_told = all(compact(text)[1:-1] in response_text for text in (str(message), *_read_causes(node)))
     return response if is_told else {"error": find_cause(node), "result": response}
 
 
