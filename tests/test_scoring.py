@@ -201,6 +201,13 @@ def test_usage_is_what_was_recorded() -> None:
     assert asyncio.run(score_case(work(), SAID)).usage is None
 
 
+def test_a_reply_whose_calls_are_not_recorded_is_a_call_without_tokens() -> None:
+    """The sums are those of the other reply, so that the whole usage is larger."""
+    turns = (replace(turn(reply="a"), usages=(Usage(10, 5),)), turn(reply="b"))
+    found = asyncio.run(score_case(work(), recording(*turns)))
+    assert found.usage == {"input_tokens": 10, "output_tokens": 5, "inference_calls": 2, "unreported_calls": 1}
+
+
 def test_user_messages_that_differ_are_a_warning_with_the_first_difference() -> None:
     """Invocations are paired by position, whatever was said."""
     heard = recording(turn(query="hi "), turn(query="buy"), turn(query="sell"))

@@ -219,16 +219,20 @@ def as_score(result: Any) -> Score:
 
 
 def _usage(trace: Trace) -> dict[str, int] | None:
-    """Return the sums over the agent's model calls, or None if the tokens of no call are recorded."""
+    """Return the sums over the agent's model calls, or None if the tokens of no call are recorded.
+
+    A reply whose calls are not recorded counts as one call without tokens, because the sums are too low without it.
+    """
     usages = [usage for invocation in trace.invocations for usage in invocation.all_usages or ()]
     measured = [usage for usage in usages if usage.total_tokens is not None]
     if not measured:
         return None
+    calls = len(usages) + sum(one.all_usages is None and one.final_response is not None for one in trace.invocations)
     return {
         "input_tokens": sum(usage.input_tokens or 0 for usage in measured),
         "output_tokens": sum(usage.output_tokens or 0 for usage in measured),
-        "inference_calls": len(usages),
-        **({"unreported_calls": len(usages) - len(measured)} if len(measured) < len(usages) else {}),
+        "inference_calls": calls,
+        **({"unreported_calls": calls - len(measured)} if len(measured) < calls else {}),
     }
 
 

@@ -19,8 +19,11 @@ def _parts(text: str, role: str) -> list[dict[str, Any]]:
     return [{"role": role, "parts": [{"type": "text", "content": text}]}]
 
 
-def answer(query: str, own_tracer: Any = tracer, failure: str = "") -> str:
-    """Answer as the shop does, with a span for each call of the model and of a tool. Tools may fail."""
+def answer(query: str, own_tracer: Any = tracer, failure: str | Exception = "", *, repeats_results: bool = True) -> str:
+    """Answer as the shop does, with a span for each call of the model and of a tool. Tools may fail.
+
+    The spans of the model hold the results of tools, unless `repeats_results` is false.
+    """
     history = _parts(query, "user")
     with own_tracer.start_as_current_span("invoke_agent shop", attributes={"gen_ai.operation.name": "invoke_agent"}):
         for number in range(5):
@@ -54,10 +57,13 @@ def answer(query: str, own_tracer: Any = tracer, failure: str = "") -> str:
                 "gen_ai.tool.call.result": response,
             }
             with own_tracer.start_as_current_span(f"execute_tool {one.call}", attributes=attributes) as span:
+                if isinstance(failure, Exception):
+                    span.record_exception(failure)
                 if failure:
-                    span.set_status(trace.Status(trace.StatusCode.ERROR, failure))
+                    span.set_status(trace.Status(trace.StatusCode.ERROR, str(failure)))
             part = {"type": "tool_call_response", "id": f"c{number}", "response": response}
-            history.append({"role": "tool", "parts": [part]})
+            if repeats_results:
+                history.append({"role": "tool", "parts": [part]})
     raise AssertionError
 
 

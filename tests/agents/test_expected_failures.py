@@ -74,6 +74,17 @@ def test_the_failure_alone_decides_if_no_criterion_applies(tmp_path: Path) -> No
     assert fairtrial.evaluate(file, guarded).verdict == "failed"
 
 
+@pytest.mark.parametrize("expected", ["budget guard tripped", "ExceptionGroup", "ValueError", "3 of 2 calls"])
+def test_a_guardrail_may_raise_a_group(expected: str) -> None:
+    """The case expects the class or the message of the group, or of the error in it."""
+
+    def limited(_message: str) -> str:
+        raise ExceptionGroup("budget guard tripped", [ValueError("3 of 2 calls")])
+
+    run = make_run(limited, "hello", expected=expected)
+    assert run.verdict == "passed", run.summary.reasons
+
+
 def test_a_guardrail_that_does_not_fire_is_a_failure_of_the_agent() -> None:
     """The case names what it expected."""
     run = make_run(guarded, "hello")

@@ -280,3 +280,46 @@ def test_a_tool_that_has_no_such_order_below_a_function_leaves_the_fault_with_th
     monkeypatch.setattr(shop, "ORDERS", {})
     (result,) = fairtrial.evaluate(fairtrial.EvalSet("shop", (NEEDS_RESULT,)), ask, CRITERIA, record="spans").cases
     assert result.invalidations == ()
+
+
+def test_the_error_of_a_tool_is_not_that_of_a_span_with_a_longer_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tool of the OpenAI Agents SDK opens a span of an agent whose name holds the name of the tool."""
+    pytest.importorskip("agents.lifecycle")
+    from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool, set_tracing_disabled
+    from chat_server import ChatServer, model
+    from openai import AsyncOpenAI
+    from opentelemetry import trace
+
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": "No order."}], "finish_reason": "stop"}]
+    attributes = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": "get_order_desk",
+        "gen_ai.input.messages": json.dumps([{"role": "user", "parts": [{"type": "text", "content": "A-17"}]}]),
+        "gen_ai.output.messages": json.dumps(said),
+    }
+    tool = function_tool(get_order)
+    look_up = tool.on_invoke_tool
+
+    async def look_up_at_desk(context: Any, args: str) -> Any:
+        with trace.get_tracer("shop").start_as_current_span("invoke_agent get_order_desk", attributes=attributes):
+            return await look_up(context, args)
+
+    tool.on_invoke_tool = look_up_at_desk
+
+    async def ask(query: str) -> str:
+        set_tracing_disabled(disabled=False)
+        with ChatServer(model) as server:
+            async with AsyncOpenAI(base_url=server.url, api_key="none") as client:
+                clerk = Agent(name="clerk", model=OpenAIChatCompletionsModel("scripted", client), tools=[tool])
+                last = await Runner.run(clerk, query)
+        set_tracing_disabled(disabled=True)
+        return str(last.final_output)
+
+    monkeypatch.setattr(shop, "ORDERS", {})
+    run = fairtrial.evaluate(saying("Where is A-17?"), ask, CRITERIA, record="spans")
+    ((_, recording),) = run.recordings
+    steps = recording.trace.invocations[0].steps or ()
+    (result,) = (step for step in steps if isinstance(step, fairtrial.ToolResult))
+    assert result.is_error
+    assert result.inner is not None
+    assert result.inner.broken == ""

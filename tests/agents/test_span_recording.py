@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from down_servers import NEEDS_RESULT, OrdersError, by_httpx, overloaded
 from shop import CRITERIA, EVAL_SET, saying
 
 import fairtrial
@@ -112,6 +115,79 @@ def test_the_failure_of_a_tool_stands_beside_what_the_model_got() -> None:
     (result,) = (step for step in trace.invocations[0].steps or () if isinstance(step, fairtrial.ToolResult))
     told = {"item": "teapot", "state": "shipped"}
     assert (result.is_error, result.response) == (True, {"error": "Connection refused", "result": told})
+
+
+def refused() -> None:
+    """A client of a tool that reached nobody."""
+    raise ConnectionRefusedError(111, "Connection refused")
+
+
+def refused_with_a_note() -> None:
+    """As before, and a note stands behind the error."""
+    error = ConnectionRefusedError(111, "Connection refused")
+    error.add_note("Try again later.")
+    raise error
+
+
+def refused_below_a_client() -> None:
+    """The client raises an error of its own."""
+    try:
+        refused()
+    except ConnectionRefusedError as error:
+        raise LookupError("the client failed") from error
+
+
+def overloaded_server() -> None:
+    """The error of httpx about a status has two lines."""
+    with overloaded() as url:
+        by_httpx(url)
+
+
+def unknown_order() -> None:
+    """No server is down."""
+    raise KeyError("A-17")
+
+
+def unknown_order_after_a_retry() -> None:
+    """The first server was down, and the second one answered."""
+    try:
+        refused()
+    except ConnectionRefusedError:
+        unknown_order()
+
+
+@pytest.mark.parametrize("repeats_results", [True, False], ids=["the model's span", "only the tool's span"])
+@pytest.mark.parametrize(
+    ("look_up", "sides"),
+    [
+        (refused, {"infrastructure"}),
+        (refused_with_a_note, {"infrastructure"}),
+        (refused_below_a_client, {"infrastructure"}),
+        (overloaded_server, {"infrastructure"}),
+        (unknown_order, set()),
+        (unknown_order_after_a_retry, set()),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_the_causes_in_a_span_tell_that_a_server_was_down(
+    look_up: Callable[[], None], sides: set[str], repeats_results: bool
+) -> None:
+    """The model got a text, and the status tells only the error of the tool."""
+    try:
+        try:
+            look_up()
+        except Exception as cause:
+            raise OrdersError("no order") from cause
+    except OrdersError as error:
+        failure = error
+    ask = partial(answer, failure=failure, repeats_results=repeats_results)
+    (result,) = fairtrial.evaluate(
+        fairtrial.EvalSet("shop", (NEEDS_RESULT,)),
+        ask,
+        {"response_match_score": 0.9},
+        record="spans",
+    ).cases
+    assert {fault.side for fault in result.invalidations or ()} == sides
 
 
 def test_the_calls_of_a_simulated_user_are_not_the_agents() -> None:

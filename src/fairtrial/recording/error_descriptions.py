@@ -48,18 +48,21 @@ class ReportedError(Exception):
         self.failure = failure
 
 
+_OWN_ERRORS = (FairtrialError, ReportedError, KeyboardInterrupt)
+"""Errors whose class says what to do. An interruption ends the run."""
+
+
 def unwrap_group(error: BaseException) -> BaseException:
-    """Return the error in a group of errors, or the group if none of several errors has a known side.
+    """Return the first error of this package in a group of errors, or the group if it holds none.
 
     A task group puts each error into a group, also those of a block that it surrounds. For example, the session of an
-    MCP server is such a block, so that a reply which is too late arrives in a group.
+    MCP server is such a block, so that a reply which is too late arrives in a group. A group of other errors stays
+    whole, because its message and its class are of the agent: a case can expect them.
     """
-    while isinstance(error, BaseExceptionGroup):
-        known = [inner for inner in error.exceptions if isinstance(inner, AgentError) or type(inner) in SIDES]
-        if len(error.exceptions) > 1 and not known:
-            return error
-        error = (known or error.exceptions)[0]
-    return error
+    known: BaseException | None = error.subgroup(_OWN_ERRORS) if isinstance(error, BaseExceptionGroup) else None
+    while isinstance(known, BaseExceptionGroup):
+        known = known.exceptions[0]
+    return error if known is None else known
 
 
 def find_side(error: BaseException) -> Side:

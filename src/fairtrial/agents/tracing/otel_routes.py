@@ -32,6 +32,8 @@ _LIBRARIES = frozenset(
     )
 )
 """Instrumentations of models and agents, and the one that hands the context to threads. Others stay off."""
+_TOOL_SPANS = ("{}", "execute_tool {}", "{}.tool")
+"""The names that OpenInference, OpenTelemetry and OpenLLMetry give to the span of a tool of the OpenAI Agents SDK."""
 _MARK = "_fairtrial_takes_spans"
 _OPEN: dict[str, SpanCollection] = {}
 """The collections by the traces that have begun in them. Threads without the context have the trace at least."""
@@ -230,7 +232,8 @@ def _note_exceptions(span: Any) -> None:
         if exception is not None and collection is not None:
             collection.note_error(hex_id(span.span_id), describe_failure(exception))
             current = import_extra("opentelemetry.trace", EXTRA).get_current_span()
-            if span.span_data.name in getattr(current, "name", ""):  # that of an instrumentation for the same call
+            # An instrumentation may have opened a span of its own for the same call.
+            if getattr(current, "name", "") in [form.format(span.span_data.name) for form in _TOOL_SPANS]:
                 collection.note_error(f"{current.get_span_context().span_id:016x}", describe_failure(exception))
         set_error(error)
 

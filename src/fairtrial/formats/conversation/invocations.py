@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fairtrial.formats.conversation.call_slots import read_history, slot_of_span
 from fairtrial.formats.conversation.cross_check import check_repeated, check_tool, check_unasked
 from fairtrial.formats.conversation.draft import Draft
-from fairtrial.formats.conversation.failures import find_cause, read_failure
+from fairtrial.formats.conversation.failures import find_cause, read_failure, with_failure
 from fairtrial.formats.conversation.first_tokens import read_usages
 from fairtrial.formats.conversation.user_turns import Turn, Turns, read_turns
 from fairtrial.formats.dialects.facts import find_reason
@@ -265,6 +265,7 @@ def _make_measured(node: Node, author: str, inner: Trace | None) -> ToolResult:
         result = ToolResult(facts.name, id=facts.call_id or "", withheld=find_reason(facts), beginning=beginning)
     return replace(
         result,
+        response=result.response if result.withheld else with_failure(result.response, node),
         author=author,
         is_error=result.is_error or has_failed,
         inner=inner,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
+from fairtrial.formats.conversation.failures import TOOL_FAILED
 from fairtrial.formats.dialects.fairtrial_exports import ATTEMPT, CASE_ID, INVOCATION
 from fairtrial.formats.exports.missing_fields import add_missing_fields
 from fairtrial.records.trace import AgentDetails, Invocation, Message, Step, ToolCall, ToolResult, Trace, Usage
@@ -145,7 +146,7 @@ class _Spans:
         # Spans are read in the order of their times. A time among unknown times would move the call to another place.
         begin = start if start is None or result.started is None else result.started
         seconds = None if begin is None else result.seconds
-        problem = "the tool failed" if result.is_error else ""
+        problem = TOOL_FAILED if result.is_error else ""
         attributes = self.form.tool(call, result)
         span_id = self.add(f"execute_tool {call.name}", parent, attributes, begin, seconds, problem)
         if result.inner is not None:
