@@ -116,18 +116,21 @@ def failures_with(url: str, *modes: tuple[Signature, ...]) -> Failures:
     return replace(failures, modes=tuple(replace(mode, name=name, signatures=own) for mode, name, own in named))
 
 
-def board_of(url: str, *modes: tuple[Signature, ...]) -> ModeBoard:
+def open_board(url: str, *modes: tuple[Signature, ...]) -> ModeBoard:
     """Return the board of the run with such modes."""
     return ModeBoard(Store(url), lambda _: failures_with(url, *modes))
 
 
 def test_a_mode_keeps_the_name_of_people_when_another_mode_comes(url: str) -> None:
     """The other mode has the same name in words, so that both get brackets, and nobody renamed it."""
-    board_of(url, AMOUNT).change(NOW, BoardRequest("ann", 0, "rename", "pay: arguments differ", "pays wrongly"))
+    open_board(url, AMOUNT).change(NOW, BoardRequest("ann", 0, "rename", "pay: arguments differ", "pays wrongly"))
     both = {"pays wrongly": 9, "pay: arguments differ (day, time)": 5}
-    assert totals(board_of(url, AMOUNT, DAY).view(NOW)) == both
-    board_of(url, AMOUNT, DAY).change(NOW, BoardRequest("ann", 1, "rename", "pays wrongly", "pays too much"))
-    assert totals(board_of(url, DAY, AMOUNT).view(NOW)) == {"pays too much": 5, "pay: arguments differ (day, time)": 9}
+    assert totals(open_board(url, AMOUNT, DAY).view(NOW)) == both
+    open_board(url, AMOUNT, DAY).change(NOW, BoardRequest("ann", 1, "rename", "pays wrongly", "pays too much"))
+    assert totals(open_board(url, DAY, AMOUNT).view(NOW)) == {
+        "pays too much": 5,
+        "pay: arguments differ (day, time)": 9,
+    }
 
 
 @pytest.mark.parametrize(
@@ -141,13 +144,13 @@ def test_a_mode_keeps_the_name_of_people_when_another_mode_comes(url: str) -> No
 def test_a_change_in_an_older_store_is_found_by_its_name(url: str, name: str, expected: dict[str, int]) -> None:
     """Such a change holds no signatures, and the name may be out of use."""
     Store(url).board(NOW).add(1, BoardEvent("rename", name, "lost", "ann", "2026-01-01"))
-    assert totals(board_of(url, CRASH, (Signature("missing", "pay"),)).view(NOW)) == expected
+    assert totals(open_board(url, CRASH, (Signature("missing", "pay"),)).view(NOW)) == expected
 
 
 def test_a_change_in_an_older_store_counts_for_all_modes_with_its_name(url: str) -> None:
     """They were one column then."""
     Store(url).board(NOW).add(1, BoardEvent("rename", "pay: arguments differ", "pays wrongly", "ann", "2026-01-01"))
-    assert totals(board_of(url, AMOUNT, DAY).view(NOW)) == {"pays wrongly": 14}
+    assert totals(open_board(url, AMOUNT, DAY).view(NOW)) == {"pays wrongly": 14}
 
 
 def test_a_label_in_an_older_store_means_the_mode_of_its_name(url: str) -> None:
