@@ -177,3 +177,33 @@ def test_a_resumed_run_goes_on_behind_the_last_turn(
     assert [(one.reply or "")[:1] for one in found.trace.invocations] == ["1", "2", "3", "4"]
     assert (found.trace.invocations[2].reply or "").startswith("3 of ['1 of []', \"2 of")
     assert json.dumps(done.json["attempts"][0]["failure"]) == "null"
+
+
+WAITING = '''
+import asyncio
+
+second = asyncio.Event()
+
+
+async def reply(message):
+    """Never answer the message `2`. Answer `fail` with an error as soon as `2` has come."""
+    if message == "2":
+        second.set()
+        await asyncio.Event().wait()
+    if message == "fail":
+        await second.wait()
+        raise ValueError("no")
+    return "ok"
+'''
+
+
+def test_a_run_that_stops_at_a_failure_keeps_no_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other conversation has a finished turn, but the run says that it was not made."""
+    enter(tmp_path, monkeypatch)
+    Path("waiting_agent.py").write_text(WAITING, encoding="utf-8")
+    write("test_config.json", MATCH)
+    messages = [{"user_content": {"parts": [{"text": str(number)}]}} for number in range(1, 4)]
+    write("two.evalset.json", eval_set({"eval_id": "long", "conversation": messages}, "fail"))
+    command("run", "two.evalset.json", "--agent", "waiting_agent:reply", "-x", "--concurrency", "2")
+    run = fairtrial.open_run(command("runs").out.splitlines()[2].split()[0])
+    assert [own.case_id for _, own in run.recordings] == ["fail"]

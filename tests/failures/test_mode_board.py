@@ -11,10 +11,16 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from fairtrial import api
+from fairtrial import api, open_run
+from fairtrial.analysis.failures.mode_names import name_modes
+from fairtrial.analysis.failures.named_failures import names_of_modes
+from fairtrial.api.failure_modes.mode_board import ModeBoard
 from fairtrial.api.labels.label_desk import LabelDesk
 from fairtrial.errors import UsageError
+from fairtrial.records.board_event import BoardEvent
+from fairtrial.records.failure_mode import Failures, Signature
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.reports.views.board_shapes import BoardRequest, BoardView, ColumnView, NoteRequest
@@ -96,6 +102,63 @@ def test_a_mode_is_renamed_and_merged(viewer: api.StoreViewer) -> None:
     assert totals(viewer.board.view(NOW))["changes flights"] == 9
     rename(viewer, "changes flights", "get_reservation is not called", 1)
     assert totals(viewer.board.view(NOW)) == {"get_reservation is not called": 14}
+
+
+AMOUNT = (Signature("changed", "pay", "amount"), Signature("changed", "pay", "card"))
+DAY = (Signature("changed", "pay", "day"), Signature("changed", "pay", "time"))
+CRASH = (Signature("break", template="KeyError: …"),)
+
+
+def failures_with(url: str, *modes: tuple[Signature, ...]) -> Failures:
+    """Return the failures of the run as if its modes, of nine and five failures, had other signatures."""
+    failures = open_run(NOW, store=url).failures()
+    named = zip(failures.modes, name_modes(modes), modes, strict=False)
+    return replace(failures, modes=tuple(replace(mode, name=name, signatures=own) for mode, name, own in named))
+
+
+def open_board(url: str, *modes: tuple[Signature, ...]) -> ModeBoard:
+    """Return the board of the run with such modes."""
+    return ModeBoard(Store(url), lambda _: failures_with(url, *modes))
+
+
+def test_a_mode_keeps_the_name_of_people_when_another_mode_comes(url: str) -> None:
+    """The other mode has the same name in words, so that both get brackets, and nobody renamed it."""
+    open_board(url, AMOUNT).change(NOW, BoardRequest("ann", 0, "rename", "pay: arguments differ", "pays wrongly"))
+    both = {"pays wrongly": 9, "pay: arguments differ (day, time)": 5}
+    assert totals(open_board(url, AMOUNT, DAY).view(NOW)) == both
+    open_board(url, AMOUNT, DAY).change(NOW, BoardRequest("ann", 1, "rename", "pays wrongly", "pays too much"))
+    assert totals(open_board(url, DAY, AMOUNT).view(NOW)) == {
+        "pays too much": 5,
+        "pay: arguments differ (day, time)": 9,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("the agent breaks: KeyError: …", {"lost": 9, "pay is not called": 5}),
+        ("the attempt fails: KeyError: …", {"lost": 9, "pay is not called": 5}),
+        ("pay is not called", {"the attempt fails: KeyError: …": 9, "lost": 5}),
+    ],
+)
+def test_a_change_in_an_older_store_is_found_by_its_name(url: str, name: str, expected: dict[str, int]) -> None:
+    """Such a change holds no signatures, and the name may be out of use."""
+    Store(url).board(NOW).add(1, BoardEvent("rename", name, "lost", "ann", "2026-01-01"))
+    assert totals(open_board(url, CRASH, (Signature("missing", "pay"),)).view(NOW)) == expected
+
+
+def test_a_change_in_an_older_store_counts_for_all_modes_with_its_name(url: str) -> None:
+    """They were one column then."""
+    Store(url).board(NOW).add(1, BoardEvent("rename", "pay: arguments differ", "pays wrongly", "ann", "2026-01-01"))
+    assert totals(open_board(url, AMOUNT, DAY).view(NOW)) == {"pays wrongly": 14}
+
+
+def test_a_label_in_an_older_store_means_the_mode_of_its_name(url: str) -> None:
+    """If two modes have the name, it means none of them."""
+    numbers = names_of_modes(failures_with(url, CRASH, AMOUNT).modes, ())
+    assert numbers["the agent breaks: keyerror: …"] == 1
+    assert numbers["pay: arguments differ"] == 2
+    assert "pay: arguments differ" not in names_of_modes(failures_with(url, AMOUNT, DAY).modes, ())
 
 
 def test_a_mode_is_split(viewer: api.StoreViewer) -> None:

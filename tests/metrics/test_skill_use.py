@@ -36,6 +36,13 @@ def test_tokens_are_not_decided_if_a_call_does_not_report_them() -> None:
     assert score(WorkspaceCheck("tokens", at_most=100), of=trace(some)) == [None]
 
 
+def test_tokens_above_the_limit_fail_even_if_a_call_does_not_report_its_own() -> None:
+    """What is not reported can only add to the sum."""
+    some = msgspec.structs.replace(DONE, usages=(Usage(90, 10), Usage()))
+    assert score(WorkspaceCheck("tokens", at_most=99), of=trace(some)) == [0]
+    assert score(WorkspaceCheck("tokens", at_least=101, at_most=200), of=trace(some)) == [None]
+
+
 @pytest.mark.parametrize(
     ("check", "value"),
     [

@@ -253,6 +253,8 @@ class _Stages:
     versions: AgentVersions = field(default_factory=AgentVersions)
     in_work: dict[tuple[int, int], Pair] = field(default_factory=dict)
     """The conversations that are being scored, by position and attempt."""
+    is_stopped: bool = False
+    """Whether the run ends before all of its conversations are held, and nothing will go on behind their turns."""
 
     async def run(self) -> GateDecision | None:
         """Store the result of every attempt, and return the decision about the claims of the plan, if it has any."""
@@ -267,6 +269,7 @@ class _Stages:
                     verdict = self.progress.add(result, recording, case.case)
                     self.events.on_result(result, verdict)
                     if plan.exit_first and verdict not in (Verdict.PASSED, Verdict.INFORMATIONAL):
+                        self.is_stopped = True
                         self.note("stopped at the first attempt that did not pass (-x); the others were not made")
                         return decision
             if gate is not None:
@@ -320,7 +323,8 @@ class _Stages:
 
     def _keep_turns(self, case: PlannedCase, recording: Recording) -> None:
         """Store the turns of a conversation that is not over, for a run that goes on after an interruption."""
-        self.store.add_recording(self.plan.info.id, case.position, recording)
+        if not self.is_stopped:
+            self.store.add_recording(self.plan.info.id, case.position, recording)
 
 
 def _waves(plan: Plan) -> Iterable[int]:

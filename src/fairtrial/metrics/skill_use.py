@@ -87,7 +87,8 @@ def _decide_steps(check: WorkspaceCheck, trace: Trace) -> Decision:
 def _decide_tokens(check: WorkspaceCheck, trace: Trace) -> Decision:
     totals = [usage.total_tokens for item in trace.invocations for usage in item.all_usages or ()]
     numbers = [total for total in totals if total is not None]
-    if len(numbers) < len(totals):
+    is_too_many = check.at_most is not None and sum(numbers) > check.at_most  # the others can only add to it
+    if len(numbers) < len(totals) and not is_too_many:
         return Decision(None, f"{len(totals) - len(numbers)} of {len(totals)} model calls have no tokens")
     return decide_number(check, sum(numbers), "tokens") if numbers else Decision(None, "no tokens are recorded")
 

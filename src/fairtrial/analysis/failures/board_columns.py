@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fairtrial.analysis.failures.named_failures import (
     NOT_A_FAILURE,
     Place,
+    current_mode_names,
     current_names,
     estimate_share,
     first_line,
@@ -55,13 +56,13 @@ def sort_cards(
     failures: Failures, labels: Sequence[Label], positions: Mapping[CaseKey, int], events: Sequence[BoardEvent]
 ) -> list[BoardCard]:
     """Return the failed attempts with their names: that of the last label, or otherwise that of the found mode."""
-    names = {mode.number: mode.name for mode in failures.modes}
+    names = current_mode_names(failures.modes, events)
     cards = {
         (own.position, own.attempt): BoardCard(
             (own.position, own.attempt),
             own.case,
             own.reason,
-            current_names(events, names.get(own.mode or 0, "")),
+            names.get(own.mode or 0, ""),
         )
         for own in failures.failed
     }

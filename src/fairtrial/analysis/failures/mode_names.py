@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from fairtrial.records.failure_mode import Signature
 from fairtrial.text.display import shorten, visible_line
@@ -65,21 +65,32 @@ def name_mode(signatures: Sequence[Signature]) -> str:
 def name_modes(modes: Sequence[Sequence[Signature]]) -> list[str]:
     """Return the name of each mode by its signatures. Modes of one name get what differs, or a number, in brackets."""
     names = [name_mode(signatures) for signatures in modes]
+    values_of_name: dict[str, list[dict[str, None]]] = {}
+    for name, signatures in zip(names, modes, strict=True):
+        values_of_name.setdefault(name, []).append(_values(signatures))
     full_names: list[str] = []
     for name, signatures in zip(names, modes, strict=True):
-        values = _list_values(signatures)
-        is_shared = names.count(name) > 1
-        full_name = f"{name} ({values})" if is_shared and values and len(name) + len(values) < _LONGEST else name
+        # If the name has one mode, every value is common, and nothing is added.
+        common = set.intersection(*map(set, values_of_name[name]))
+        values = visible_line(", ".join(value for value in _values(signatures) if value not in common))
+        full_name = f"{name} ({values})" if values and len(name) + len(values) < _LONGEST else name
         repetitions = full_names.count(full_name)
         full_names.append(f"{full_name} ({repetitions + 1})" if repetitions else full_name)
     return full_names
 
 
-def _list_values(signatures: Sequence[Signature]) -> str:
-    """Return the values of signatures on a line, each once."""
-    fields = ("tool", "field", "criterion", "template")
-    values = dict.fromkeys(getattr(own, field) for own in signatures for field in fields)
-    return visible_line(", ".join(filter(None, values)))
+def _values(signatures: Sequence[Signature]) -> dict[str, None]:
+    """Return the values of signatures in their order, each once."""
+    values = (value for own in signatures for value in (own.tool, own.field, own.criterion, own.template))
+    return dict.fromkeys(filter(None, values))
+
+
+def earlier_names(signatures: Sequence[Signature]) -> Iterator[str]:
+    """Yield names that a mode may have in an older store: without brackets, and with words that are out of use."""
+    name = name_mode(signatures)
+    yield name
+    if all(own.kind == "break" for own in signatures):
+        yield f"the agent breaks{name.removeprefix('the attempt fails')}"
 
 
 def _name(signature: Signature) -> str:

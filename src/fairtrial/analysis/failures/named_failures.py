@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from fairtrial.analysis.failures.mode_names import earlier_names
 from fairtrial.records.failure_mode import FailureMode, NamedFailures
 from fairtrial.records.label import FAILURES, Label
 from fairtrial.records.summary import Estimate
@@ -79,9 +81,46 @@ def current_names(events: Iterable[BoardEvent], name: str, at: str = "") -> str:
     return name
 
 
+def current_mode_names(modes: Sequence[FailureMode], events: Sequence[BoardEvent]) -> dict[int, str]:
+    """Return the name of each mode by its number, after the changes that people made.
+
+    The first change of a mode is found by its signatures: its name in words is another one as soon as a second mode has
+    the same name. A change without signatures counts for modes with its name, or with its name in an older store.
+    """
+    earlier_keys = _earlier_keys(modes)
+    return {mode.number: _current_name(mode, earlier_keys[mode.number], events) for mode in modes}
+
+
+def _current_name(mode: FailureMode, earlier_keys: frozenset[str], events: Sequence[BoardEvent]) -> str:
+    name, keys, is_renamed = mode.name, earlier_keys | {name_key(mode.name)}, False
+    signatures = frozenset(mode.signatures)
+    for event in events:
+        if event.action != "rename":
+            continue
+        if is_renamed or event.signatures is None:
+            is_meant = name_key(event.name) in keys
+        else:
+            is_meant = not signatures.isdisjoint(event.signatures)
+        if is_meant:
+            name, keys, is_renamed = event.to, frozenset([name_key(event.to)]), True
+    return name
+
+
+def _earlier_keys(modes: Sequence[FailureMode]) -> dict[int, frozenset[str]]:
+    """Return the keys of the names that each mode may have in an older store. Names of modes today are none of them."""
+    keys = {name_key(mode.name) for mode in modes}
+    return {mode.number: frozenset(map(name_key, earlier_names(mode.signatures))) - keys for mode in modes}
+
+
 def names_of_modes(modes: Sequence[FailureMode], events: Sequence[BoardEvent]) -> dict[str, int]:
-    """Return the number of each mode by its name, by the name that people gave it on the board, and as "mode 3"."""
-    numbers = {name_key(current_names(events, mode.name)): mode.number for mode in modes}
+    """Return the number of each mode by its name, by the name that people gave it on the board, and as "mode 3".
+
+    A name in an older store counts if it means one mode.
+    """
+    earlier_keys = _earlier_keys(modes)
+    uses = Counter(key for keys in earlier_keys.values() for key in keys)
+    numbers = {key: number for number, keys in earlier_keys.items() for key in keys if uses[key] == 1}
+    numbers |= {name_key(name): number for number, name in current_mode_names(modes, events).items()}
     numbers |= {f"mode {mode.number}": mode.number for mode in modes}
     return numbers | {name_key(mode.name): mode.number for mode in modes}
 

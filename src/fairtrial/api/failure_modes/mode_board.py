@@ -15,7 +15,13 @@ from fairtrial.analysis.failures.board_columns import (
     estimate_mode,
     sort_cards,
 )
-from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, current_names, first_line, name_key
+from fairtrial.analysis.failures.named_failures import (
+    NOT_A_FAILURE,
+    current_mode_names,
+    current_names,
+    first_line,
+    name_key,
+)
 from fairtrial.api.labels.label_desk import SOURCE, check_name
 from fairtrial.api.stores import open_store
 from fairtrial.errors import UsageError
@@ -28,7 +34,7 @@ from fairtrial.text.redaction.redact import redact
 
 if TYPE_CHECKING:
     from fairtrial.api.stored_runs import Run
-    from fairtrial.records.failure_mode import Failures
+    from fairtrial.records.failure_mode import Failures, Signature
     from fairtrial.records.keys import CaseKey
     from fairtrial.store import Store
 
@@ -41,6 +47,7 @@ _MOST_ATTEMPTS = 200
 _LONGEST_NOTE = 20_000
 _LONGEST_NAME = 200
 _MOST_EVENTS = 5_000
+_MOST_SIGNATURES = 50
 _REASON = 160
 _STEP = re.compile(r"[1-9][0-9]{0,5}\.([1-9][0-9]{0,5}|reply|user)")
 
@@ -71,7 +78,7 @@ class ModeBoard:
         changes = list(events.values())
         sorted_cards = self._cards(run, changes)
         queued = self._probabilities(run)
-        mode_names = [current_names(changes, mode.name) for mode in self._failures(run).modes]
+        mode_names = list(current_mode_names(self._failures(run).modes, changes).values())
         selection = _Selection(most, queued, queued_only)
         columns = list(_columns(sorted_cards, changes, mode_names, selection))
         several, equal, alpha = count_agreement(sorted_cards)
@@ -123,12 +130,21 @@ class ModeBoard:
         if NOT_A_FAILURE in (name_key(name), name_key(to)):
             raise UsageError(f"name: {NOT_A_FAILURE!r} is a mode that stays; move failures into it or out of it")
         board = self._store.board(run)
-        last = max(board.events(), default=0)
+        events = board.events()
+        last = max(events, default=0)
         if last >= _MOST_EVENTS:
             raise UsageError(f"run {run}: a board has at most {_MOST_EVENTS:,} changes")
-        event = BoardEvent(request.action, name, to, author, _now())
+        signatures = self._signatures(run, name, list(events.values())) if request.action == "rename" else None
+        event = BoardEvent(request.action, name, to, author, _now(), signatures)
         if request.seen != last or not board.add(last + 1, event):
             raise BoardConflictError("somebody else changed the modes; look at the board again, and repeat the change")
+
+    def _signatures(self, run: str, name: str, events: Sequence[BoardEvent]) -> tuple[Signature, ...]:
+        """Return the signatures of the found modes that have a name now."""
+        modes = self._failures(run).modes
+        names = current_mode_names(modes, events)
+        named_modes = (mode for mode in modes if name_key(names[mode.number]) == name_key(name))
+        return tuple(own for mode in named_modes for own in mode.signatures[:_MOST_SIGNATURES])
 
     def rows(self, run_id: str) -> Iterator[dict[str, Any]]:
         """Yield the notes of people as rows of a file, the last note of each person on each failure."""
