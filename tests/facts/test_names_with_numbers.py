@@ -45,6 +45,13 @@ _SAME = [
     ("용량은 60p입니다.", "60p입니다."),
     ("Java 8", "Java 8 is used"),
     ("USB 3.0", "USB 3"),
+    # An English price beside a word for video.
+    ("The HDMI cable costs 50p.", "The HDMI cable costs £0.50."),
+    ("The 4K Blu-ray is 50p to rent.", "Renting the 4K Blu-ray is £0.50."),
+    ("A 4k stamp is 60p each.", "A 4k stamp is £0.60 each."),
+    ("The fps counter costs 90p.", "The fps counter costs £0.90."),
+    ("Of 1080 sweets, one costs 25p.", "Of 1080 sweets, one costs £0.25."),
+    ("HDMIは60pです。", "HDMIは60fpsです。"),
 ]
 _OTHER = [
     ("Films are 50p.", "Films are 60p."),
