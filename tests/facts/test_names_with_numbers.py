@@ -45,6 +45,13 @@ _SAME = [
     ("용량은 60p입니다.", "60p입니다."),
     ("Java 8", "Java 8 is used"),
     ("USB 3.0", "USB 3"),
+    # Dates beside a word for a service.
+    ("Your service is booked for 24/5.", "Your service is booked for 24 May."),
+    ("The help desk visit is on 24/5.", "The help desk visit is on 24 May."),
+    ("The shop is open 24/5.", "The shop is open on 24 May."),
+    ("Chat with our staff till 24/6.", "Chat with our staff till 24 June."),
+    ("Support is available 24/5 and 26/5.", "Support is available on 24 May and 26 May."),
+    ("We offer 24/5 customer service.", "Our customer service runs 24 hours a day, 5 days a week."),
     # An English price beside a word for video.
     ("The HDMI cable costs 50p.", "The HDMI cable costs £0.50."),
     ("The 4K Blu-ray is 50p to rent.", "Renting the 4K Blu-ray is £0.50."),
@@ -100,6 +107,8 @@ _OTHER = [
     ("Flight UA 200 leaves.", "Flight UA 300 leaves."),
     ("PlayStation 5", "PlayStation 4"),
     ("Our hotline is open 24/7.", "Our hotline is open 24/6."),
+    ("Your service is booked for 24/5.", "Your service is booked for 25 May."),
+    ("상담은 24/7 운영합니다.", "상담은 24/5 운영합니다."),
     ("ISBN 978-0-13-468599-1", "ISBN 978-0-13-468599-2"),
 ]
 
