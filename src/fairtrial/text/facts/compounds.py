@@ -37,7 +37,9 @@ RATIOS = LazyPattern(
 _SERVICE = r"(?:support|help ?desk|service desk|customer service|customer care|help ?line|hotline|live chat|coverage)"
 _OPEN = r"is|are|was|runs?|there|open|available|staffed|online|reachable|operates?|operating|works?|only"
 _EAST_ASIAN_SERVICE = "상담|고객센터|고객 센터|지원|운영|サポート|対応|営業|窓口|客服|服务|服務|支持|营业|營業"
-_SERVICE_BEFORE = LazyPattern(rf"(?:\b{_SERVICE}(?:[ ](?:{_OPEN})){{0,4}}|(?:{_EAST_ASIAN_SERVICE})[은는이가はが]?):?[ ]?$")
+_SERVICE_BEFORE = LazyPattern(
+    rf"(?:\b{_SERVICE}(?:[ ](?:{_OPEN})){{0,4}}|(?:{_EAST_ASIAN_SERVICE})[은는이가はが]?):?[ ]?$"
+)
 _SERVICE_AFTER = LazyPattern(rf"[ ](?:{_SERVICE})\b|[ ]?(?:로|で|の)?[ ]?(?:{_EAST_ASIAN_SERVICE})")
 """Words for a service directly beside 24/5, which is a date elsewhere, as in "your service is booked for 24/5"."""
 _OTHER_DATE = LazyPattern(r"(?<![\d/])(?!24/[567](?!\d))\d{1,2}/\d{1,2}(?![\d/])")
