@@ -13,7 +13,7 @@ _NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}|\d{1,18})(?:\.\d{1,18})?"
 _SOFTWARE = "android django firefox http ios java kotlin kubernetes linux macos node postgres postgresql pydantic python pytorch scala tls typescript ubuntu usb"
 """What a version stands behind without the word "version": Python 3.10 is not Python 3.1.
 
-PHP, Ruby, Rust and Swift are no such names: they are pesos, a stone, a colour, a bank's code, too.
+PHP, Ruby, Rust and Swift also name pesos, a stone, a colour and a bank's code: they need the word "version".
 """
 _BEHIND_SOFTWARE = "|".join(rf"(?<=\b{name} )" for name in _SOFTWARE.split())
 ADDRESSES = LazyPattern(
@@ -52,7 +52,7 @@ _MEASURE = LazyPattern(
         rf"[ -]?(?:%|％|‰|/[ ]?(?:5|10|100)\b|percent|per cent|pct|points?\b|stars?\b|out of|(?:thousand|million|billion|trillion)\b|(?:{unit_pattern()}))"
     )
 )
-"""What stands behind a number that is no version: Android has 70.50%."""
+"""A share, a score or a unit, before which a number is an amount and no version: Android has 70.50%."""
 _BOOKS = (
     "genesis exodus leviticus numbers deuteronomy joshua judges ruth samuel kings chronicles ezra nehemiah esther job "
     "psalm psalms proverbs ecclesiastes isaiah jeremiah lamentations ezekiel daniel hosea joel amos obadiah jonah micah "
