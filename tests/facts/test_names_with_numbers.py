@@ -45,6 +45,30 @@ _SAME = [
     ("용량은 60p입니다.", "60p입니다."),
     ("Java 8", "Java 8 is used"),
     ("USB 3.0", "USB 3"),
+    # Dates beside a word for a service.
+    ("Your service is booked for 24/5.", "Your service is booked for 24 May."),
+    ("The help desk visit is on 24/5.", "The help desk visit is on 24 May."),
+    ("The shop is open 24/5.", "The shop is open on 24 May."),
+    ("Chat with our staff till 24/6.", "Chat with our staff till 24 June."),
+    ("Support is available 24/5 and 26/5.", "Support is available on 24 May and 26 May."),
+    ("We offer 24/5 customer service.", "Our customer service runs 24 hours a day, 5 days a week."),
+    # Numbers behind a name of software, or its homonym.
+    ("The fee is PHP 250.50.", "The fee is PHP 250.5."),
+    ("Android 70.50%, iOS 29.5%", "Android 70.5%, iOS 29.50%"),
+    ("Use a ruby 2.5 mm wide.", "Use a ruby 2.50 mm wide."),
+    ("Java 2.50 percent", "Java 2.5%"),
+    ("Linux 4.50 million", "Linux 4.5 million"),
+    ("Kubernetes 2.50 EUR", "Kubernetes €2.50"),
+    ("Firefox 3.50 GB", "Firefox 3.5 GB"),
+    ("Android 4.50 stars", "Android 4.5 stars"),
+    ("It needs Python 3.10 or newer.", "Python 3.10 is needed."),
+    # An English price beside a word for video.
+    ("The HDMI cable costs 50p.", "The HDMI cable costs £0.50."),
+    ("The 4K Blu-ray is 50p to rent.", "Renting the 4K Blu-ray is £0.50."),
+    ("A 4k stamp is 60p each.", "A 4k stamp is £0.60 each."),
+    ("The fps counter costs 90p.", "The fps counter costs £0.90."),
+    ("Of 1080 sweets, one costs 25p.", "Of 1080 sweets, one costs £0.25."),
+    ("HDMIは60pです。", "HDMIは60fpsです。"),
 ]
 _OTHER = [
     ("Films are 50p.", "Films are 60p."),
@@ -77,6 +101,9 @@ _OTHER = [
     ("The formula is H2O.", "The formula is H2O2."),
     ("The formula is CO2.", "The formula is CO."),
     ("It needs Python 3.10.", "It needs Python 3.1."),
+    ("It needs PHP version 8.10.", "It needs PHP version 8.1."),
+    ("Android 70.50%", "Android 70.6%"),
+    ("PHP 250.50", "PHP 250.05"),
     ("It needs Python 3.12.1.", "It needs Python 3.12.2."),
     ("버전 2.4를 설치하세요.", "버전 2.5를 설치하세요."),
     ("Your room is 412.", "Your room is 421."),
@@ -93,6 +120,8 @@ _OTHER = [
     ("Flight UA 200 leaves.", "Flight UA 300 leaves."),
     ("PlayStation 5", "PlayStation 4"),
     ("Our hotline is open 24/7.", "Our hotline is open 24/6."),
+    ("Your service is booked for 24/5.", "Your service is booked for 25 May."),
+    ("상담은 24/7 운영합니다.", "상담은 24/5 운영합니다."),
     ("ISBN 978-0-13-468599-1", "ISBN 978-0-13-468599-2"),
 ]
 

@@ -73,11 +73,54 @@ _PAYMENT = {"payment_id": "certificate_7504069", "tracking": "ZX-88311"}
         ("It weighs 4069 tonnes.", 0.0),
         ("The fee is $4069.", 0.0),
         ("The certificate ends in 069.", 0.0),
+        ("There are 7504069 seats left.", 0.0),
+        ("There are 88311 seats left.", 0.0),
+        ("Here is the certificate. 7504069 seats are left.", 0.0),
+        ("Your subscription ends in 4069.", 0.0),
+        ("You used parcel ZX 88311 for it.", 1.0),
+        ("I used `certificate: 7504069`.", 1.0),
+        ("I used the certificate with the number 7504069.", 1.0),
     ],
 )
 def test_the_digits_of_an_identifier_are_given(reply: str, value: float) -> None:
     """All of them, or the last four or more if the reply calls them the last ones."""
     assert score(reply, _PAYMENT).value == value
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("There are 2024 seats left.", 0.0),
+        ("You own 9000 shares.", 0.0),
+        ("Your number is 9000.", 0.0),
+        ("The ticket price is 2024.", 0.0),
+        ("Your plan ends in 2024.", 0.0),
+        ("It is ticket 2024.", 1.0),
+        ("It is ticket no. 2024.", 1.0),
+        ("Your ticket (ending in 2024) is valid.", 1.0),
+    ],
+)
+def test_a_number_that_equals_the_end_of_an_identifier_is_not_given(reply: str, value: float) -> None:
+    """Only the number of an identifier is, behind its name, and if no other digit is left."""
+    assert score(reply, {"booking": "ticket_2024", "call": "call_7f2k9000"}).value == value
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("남은 좌석은 50자리입니다.", 0.0),
+        ("뒤 50자리가 남았습니다.", 0.0),
+        ("It has 50 digits.", 0.0),
+        ("50桁です。", 0.0),
+        ("카드 번호 뒤 4자리를 알려 주세요.", None),
+        ("뒤 4자리는 4069입니다.", 1.0),
+        ("Please give me the last 4 digits.", None),
+        ("下4桁を教えてください。", None),
+    ],
+)
+def test_only_the_number_of_last_digits_needs_no_evidence(reply: str, value: float | None) -> None:
+    """The Korean word for a digit is also that for a seat."""
+    assert score(reply, {"seats": 3, "card": "visa_4069"}).value == value
 
 
 @pytest.mark.parametrize("computed", [True, False])

@@ -10,8 +10,11 @@ from fairtrial.text.facts.word_patterns import StartPattern, cue
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _NUM = r"(?:\d{1,3}(?:,\d{3}){1,7}|\d{1,18})(?:\.\d{1,18})?"
-_SOFTWARE = "android django firefox http ios java kotlin kubernetes linux macos node php postgres postgresql pydantic python pytorch ruby rust scala swift tls typescript ubuntu usb"
-"""What a version stands behind without the word "version": Python 3.10 is not Python 3.1."""
+_SOFTWARE = "android django firefox http ios java kotlin kubernetes linux macos node postgres postgresql pydantic python pytorch scala tls typescript ubuntu usb"
+"""What a version stands behind without the word "version": Python 3.10 is not Python 3.1.
+
+PHP, Ruby, Rust and Swift also name pesos, a stone, a colour and a bank's code: they need the word "version".
+"""
 _BEHIND_SOFTWARE = "|".join(rf"(?<=\b{name} )" for name in _SOFTWARE.split())
 ADDRESSES = LazyPattern(
     r"https?://[^\s\"'<>()、。，]+|www\.[^\s\"'<>()、。，]+|[\w.+-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)+"
@@ -21,7 +24,7 @@ CODES = StartPattern(
     r"(?<![a-z0-9])(?=[a-z0-9_-]{0,40}[0-9])[a-z0-9]|[+#(]",
     r"(?<![a-z0-9])(?:19|20)?\d0s\b"
     # Version 2.10 is a code: it is not version 2.1.
-    rf"|(?:(?<![a-z0-9.])v|(?<=version )|(?<=release )|{_BEHIND_SOFTWARE}|(?<=버전 )|(?<=バージョン)|(?<=バージョン )|(?<=版本)|(?<=版本 ))\d{{1,9}}\.\d{{1,9}}(?![a-z0-9]|\.\d)"
+    rf"|(?:(?<![a-z0-9.])v|(?<=version )|(?<=release )|(?P<software>{_BEHIND_SOFTWARE})|(?<=버전 )|(?<=バージョン)|(?<=バージョン )|(?<=版本)|(?<=版本 ))\d{{1,9}}\.\d{{1,9}}(?![a-z0-9]|\.\d)"
     r"|(?<![\d.,])\d{1,9}\.\d{1,9}(?=[ ]?버전|版(?![权權面]))"
     r"|(?<![a-z0-9.])v?\d{1,9}(?:\.\d{1,9}){2,5}(?:-[a-z0-9]+)?(?![a-z0-9])"
     # Books, with their groups apart.
@@ -44,6 +47,12 @@ _DATE = LazyPattern(
 _NOUN_OR_VERSION = LazyPattern(r"(?<=^[a-z]\d)-[a-z]{4,}$|^v(?=\d+\.\d)")
 _SIGNS = LazyPattern(r"[ _()#+-]")
 _NUMBER_WITH_UNIT = LazyPattern(lambda: rf"{_NUM}-?(?:{unit_pattern()})(?:{_NUM}(?:{unit_pattern()}))?")
+_MEASURE = LazyPattern(
+    lambda: (
+        rf"[ -]?(?:%|％|‰|/[ ]?(?:5|10|100)\b|percent|per cent|pct|points?\b|stars?\b|out of|(?:thousand|million|billion|trillion)\b|(?:{unit_pattern()}))"
+    )
+)
+"""A share, a score or a unit, before which a number is an amount and no version: Android has 70.50%."""
 _BOOKS = (
     "genesis exodus leviticus numbers deuteronomy joshua judges ruth samuel kings chronicles ezra nehemiah esther job "
     "psalm psalms proverbs ecclesiastes isaiah jeremiah lamentations ezekiel daniel hosea joel amos obadiah jonah micah "
@@ -75,11 +84,11 @@ def find_verses(match: re.Match[str]) -> list[Fact]:
 
 
 def find_code(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
-    """Return the code of a match, or `None` if it is a number with a unit, an ordinal or a date."""
+    """Return the code of a match, or `None` if it is a number with a unit, a share, an ordinal or a date."""
     token = match[0].rstrip(".,;:!?")
     if _NO_CODE.fullmatch(token) or _NUMBER_WITH_UNIT.fullmatch(token):
         return None
-    if _DATE.fullmatch(token):
+    if _DATE.fullmatch(token) or (match.lastgroup == "software" and _MEASURE.match(match.string, match.end())):
         return None
     # A noun behind a short code, as in "V8-engine", is none of it.
     token = _NOUN_OR_VERSION.sub("", token)

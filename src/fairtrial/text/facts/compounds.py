@@ -34,11 +34,15 @@ RATIOS = LazyPattern(
     r"(?<![a-z0-9_:.,/-])(?:(?<!\w)(?<!\bon )(?<!\bby )(?<!\bof )(?<!until )(?<!since )(?<!from )(?P<always>24/(?P<days>[5-7]))(?![\d/-])|(?P<first>\d{1,2}):(?P<last>\d{1,2})(?![\d:]|[ ]?[ap]\.?m))"
 )
 """24/7 is 24 hours a day and 7 days a week, unlike the date in "on 24/7". The 16:10 of a screen is no time of the day."""
-_SERVICE = LazyPattern(
-    r"\b(?:support|services?|help|helpdesk|available|open|hotline|staff(?:ed)?|chat|online|operat(?:es|ing|ion)|reachable|coverage|desk)\b"
-    r"|상담|고객|지원|운영|サポート|対応|営業|窓口|客服|服务|服務|支持|营业|營業"
+_SERVICE = r"(?:support|help ?desk|service desk|customer service|customer care|help ?line|hotline|live chat|coverage)"
+_OPEN = r"is|are|was|runs?|there|open|available|staffed|online|reachable|operates?|operating|works?|only"
+_EAST_ASIAN_SERVICE = "상담|고객센터|고객 센터|지원|운영|サポート|対応|営業|窓口|客服|服务|服務|支持|营业|營業"
+_SERVICE_BEFORE = LazyPattern(
+    rf"(?:\b{_SERVICE}(?:[ ](?:{_OPEN})){{0,4}}|(?:{_EAST_ASIAN_SERVICE})[은는이가はが]?):?[ ]?$"
 )
-"""Words for a service, beside which 24/5 is no date."""
+_SERVICE_AFTER = LazyPattern(rf"[ ](?:{_SERVICE})\b|[ ]?(?:로|で|の)?[ ]?(?:{_EAST_ASIAN_SERVICE})")
+"""Words for a service directly beside 24/5, which is a date elsewhere, as in "your service is booked for 24/5"."""
+_OTHER_DATE = LazyPattern(r"(?<![\d/])(?!24/[567](?!\d))\d{1,2}/\d{1,2}(?![\d/])")
 _NEAR = 60
 _RATIO_WORDS = LazyPattern(
     r"\b(?:ratios?|aspect|screens?|displays?|monitors?)\b|비율|화면|アスペクト|画面|比率|縦横|屏幕|螢幕|比例|[宽寬]高"
@@ -61,11 +65,19 @@ def may_hold_ratios(text: str) -> bool:
     return "24/" in text or (":" in text and bool(_RATIO_WORDS.search(text)))
 
 
+def _is_of_service(match: re.Match[str]) -> bool:
+    """Return whether the 24/5 of a match are the hours of a service: it stands beside one, and no other date is near."""
+    text, start, end = match.string, match.start(), match.end()
+    before = max(0, start - _NEAR)
+    is_beside = _SERVICE_BEFORE.search(text, before, start) or _SERVICE_AFTER.match(text, end, end + _NEAR)
+    return bool(is_beside) and not _OTHER_DATE.search(text, before, end + _NEAR)
+
+
 def find_ratios(match: re.Match[str]) -> list[Fact]:
     """Return the hours and days of 24/7, or both numbers of a ratio directly beside a word such as "ratio"."""
     if match["always"]:
         days = float(match["days"])
-        if days < 7 and not _SERVICE.search(match.string, max(0, match.start() - _NEAR), match.end() + _NEAR):
+        if days < 7 and not _is_of_service(match):
             return []
         hours = Reading("time", 86400.0, 24.0, 3600.0)
         of_week = Reading("days of a week", days, days, 1.0), Reading("time", 86400.0 * days, days, 86400.0)

@@ -16,11 +16,22 @@ from fairtrial.text.facts.names import places_in
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _FEWEST_DIGITS = 4
-_REACH = 24
-_LAST_DIGITS = LazyPattern(
-    r"(?i)\b(?:end(?:s|ing)? (?:in|with)|last (?:four|4) digits)|끝나|끝자리|뒷자리|뒤 ?4|下\d桁|末尾|尾号|尾號|末[四4]"
+_REACH = 60
+_GAP = r"[ \t*_`\"'“‘「(:：#-]*"
+_CARRIERS = LazyPattern("cards?|visa|mastercard|amex|account|phone|iban|certificate|voucher|number|id|code")
+_LAST_BEFORE = LazyPattern(
+    rf"(?i)(?:\b(?P<noun>[a-z]+)(?: that| which)?,? \(?end(?:s|ing)? (?:in|with)|\blast (?:four|4) digits(?:,| are| is| of)?"
+    rf"|(?:끝자리|뒷자리|뒤 ?[4네] ?자리)[가는은]?|下[0-9]桁[がはの]?|末尾[がはの]?|尾[号號][为為是]?|末[四4][位码碼]?数?[为為是]?){_GAP}$"
 )
-_OF_DIGITS = LazyPattern(r"(?i)[ -]?(?:digits?\b|桁|자리|位[数數])")
+_LAST_AFTER = LazyPattern(rf"(?i){_GAP}(?:\)? ?(?:are|as|is) the last (?:four|4) digits|(?:으|번으)?로 끝나)")
+_NAMED_BEFORE = LazyPattern(
+    rf"(?i)(?:\b(?:number|nr|id|code)(?: is| was)?|\bno\.|#|№|(?:번호|番号|号码|號碼|编号|編號)[는은가がは为為是]?){_GAP}$"
+)
+_WORDS_BEFORE = LazyPattern(rf"(?i)((?:[a-z]+[ _-]){{0,3}}[a-z]+){_GAP}$")
+_LAST_ONES = LazyPattern(r"(?i)(?:\b(?:last|final)|下|末|后|後|最后|最後)[ ]?$")
+_LAST_OF_KOREAN = LazyPattern("(?:번호|카드|계좌|전화)의? ?맨? ?[뒤끝] ?$")
+_OF_DIGITS = LazyPattern(r"(?i)[ -]?(?:digits?\b|桁|(?P<korean>자리)|位[數数])")
+_KOREAN_DIGITS = LazyPattern(r"자리[는가은]?:? ?\d{3,}")
 _AIRPORT = LazyPattern(r"(?<![A-Za-z])[A-Z]{3}(?![A-Za-z])")
 
 
@@ -116,18 +127,20 @@ class Evidence:
     def _find_identifier(self, fact: Fact, reply: str) -> str:
         """Return the name of a text with an identifier that ends in the digits of a fact, or an empty text.
 
-        They are all of its digits, as in "certificate 7504069" for `certificate_7504069`, or the reply says that they
-        are the last ones: "the card ending in 4069".
+        They are all of its digits behind its name, as in "certificate 7504069" or "number 7504069" for
+        `certificate_7504069`, or the reply says that they are the last ones: "the card ending in 4069". The 2024 of
+        "2024 seats" is not that of `ticket_2024`.
         """
         digits = reply[fact.start : fact.end].strip("# ")
         if fact.kind not in {"code", "number"} or len(digits) < _FEWEST_DIGITS or not digits.isdecimal():
             return ""
-        are_last = bool(_LAST_DIGITS.search(reply[max(0, fact.start - _REACH) : fact.end + _REACH]))
+        words = _read_words_before(fact, reply)
         for name, evidence in self.facts:
             value = evidence.readings[0].value
             if isinstance(value, str) and evidence.kind == "code" and value.endswith(digits):
-                before = value[: -len(digits)][-1:]
-                if are_last or (before and not before.isdigit()):
+                prefix = value[: -len(digits)]
+                is_whole = bool(prefix) and not any(sign.isdigit() for sign in prefix)
+                if _are_last(fact, reply, prefix) or (is_whole and (words is None or words.endswith(prefix))):
                     return name
         return ""
 
@@ -155,10 +168,41 @@ def _same_number_other_unit(fact: Fact, evidence: Fact) -> bool:
     return same and not equal_facts(fact, evidence)
 
 
+def _read_words_before(fact: Fact, reply: str) -> str | None:
+    """Return the letters of the words directly before a fact, or None if they announce any identifier: "number"."""
+    before = reply[max(0, fact.start - _REACH) : fact.start]
+    if reply[fact.start] == "#" or _NAMED_BEFORE.search(before):
+        return None
+    match = _WORDS_BEFORE.search(before)
+    return "".join(sign for sign in match[1].casefold() if sign.isalpha()) if match else ""
+
+
+def _are_last(fact: Fact, reply: str, prefix: str) -> bool:
+    """Return whether a reply says that a fact is the last digits of an identifier: "ends in" may also name a year."""
+    match = _LAST_BEFORE.search(reply[max(0, fact.start - _REACH) : fact.start])
+    if match and match["noun"]:
+        noun = match["noun"].casefold()
+        return bool(_CARRIERS.fullmatch(noun)) or prefix.startswith(noun)
+    return bool(match or _LAST_AFTER.match(reply, fact.end))
+
+
+def _is_number_of_digits(reply: str, fact: Fact) -> bool:
+    """Return whether a fact says how many of the last digits are meant: "the last 4 digits", unlike "50 digits".
+
+    The Korean word is also that of seats, so that a number or a card precedes, or the digits follow.
+    """
+    match = _OF_DIGITS.match(reply, fact.end)
+    before = reply[max(0, fact.start - _REACH) : fact.start]
+    if match and match["korean"]:
+        is_of_digits = _KOREAN_DIGITS.match(reply, match.start("korean")) and before.rstrip()[-1:] in {"뒤", "끝"}
+        return bool(is_of_digits or _LAST_OF_KOREAN.search(before))
+    return bool(match and _LAST_ONES.search(before))
+
+
 def find_checkable(reply: str, facts: Iterable[Fact]) -> Sequence[Fact]:
     """Return the facts that a reply has to take from somewhere.
 
-    Weak facts, relative days and periods, numbers of digits, and the English words for 0, 1 and 2 without a unit are no
+    Weak facts, relative days and periods, the number of last digits, and the English words for 0, 1 and 2 without a unit are no
     such facts.
     """
     return [
@@ -170,8 +214,7 @@ def _is_prose(reply: str, fact: Fact) -> bool:
     text = reply[fact.start : fact.end]
     value = fact.readings[0].value
     in_words = not any(sign.isdigit() for sign in text)
-    if fact.kind in {"number", "quantity"} and _OF_DIGITS.match(reply, fact.end):
-        # The last 4 digits.
+    if fact.kind in {"number", "quantity"} and _is_number_of_digits(reply, fact):
         return True
     if fact.kind == "number" and isinstance(value, (int, float)):
         return in_words and text.isascii() and value in {0.0, 1.0, 2.0}

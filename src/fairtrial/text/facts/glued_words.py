@@ -186,7 +186,10 @@ def _spread_letters(text: str, words: frozenset[str]) -> list[tuple[int, int, st
     is_east_asian = bool(_EAST_ASIAN.search(text))
     end_of_rate = -1
     for match in _LETTER.finditer(text):
-        is_rate = match["number"] in _FRAME_RATES and _is_beside_video(text, match, end_of_rate)
+        is_rate = match["number"] in _FRAME_RATES and (
+            _is_beside_video(text, match, end_of_rate)
+            or (is_east_asian and bool(_EAST_ASIAN_VIDEO.search(text, max(0, match.start() - 24), match.end() + 12)))
+        )
         end_of_rate = match.end() if is_rate else -1
         name = "pages" if match["letter"] == "pp" else "fps" if is_rate else "p" if is_east_asian else "pence"
         # In Japanese, 60p may be pages, points or frames: it is a number.
@@ -203,8 +206,6 @@ def _spread_letters(text: str, words: frozenset[str]) -> list[tuple[int, int, st
 def _is_beside_video(text: str, match: re.Match[str], end_of_rate: int) -> bool:
     """Return whether a match such as "60p" stands directly beside a word for video, or behind another frame rate."""
     start, end = match.span()
-    if _EAST_ASIAN_VIDEO.search(text, max(0, start - 24), end + 12):
-        return True
     if _ONE_PRICE.match(text, end):
         return False
     if end_of_rate >= 0 and _NEXT_RATE.fullmatch(text, end_of_rate, start):
