@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from commands import enter, fairtrial
 from fairtrial.api.bisection.bisected_runs import read_command
+from fairtrial.text.display import DASH
 
 COMMITS = 8
 CHECK = "import agent, sys; sys.exit(agent.main())"
@@ -78,6 +80,21 @@ def test_the_commit_that_made_an_agent_worse_is_found(tmp_path: Path) -> None:
     assert [row["title"] for row in done.json["commits"]] == [f"change {n}" for n in range(1, COMMITS)]
     assert Path("agent.py").read_text() == "the user's own change"
     assert git("rev-parse", "HEAD") == ids[-1]
+
+
+def test_the_printed_attempts_and_commits_add_up(tmp_path: Path) -> None:
+    """The good commit is no candidate and has no row. Improbable commits that ran nothing are counted."""
+    ids = [commit(f"change {n}", noisy(tmp_path, 0.95 if n < 10 else 0.1) + f"# {n}") for n in range(16)]
+    words = ("bisect", "--good", ids[0], "--bad", ids[-1], "--command", check())
+    out = fairtrial(*words).out
+    rows = [line.split() for line in out.splitlines() if re.search(r"%.* change \d+$", line.rstrip())]
+    attempts = [row[row.index("%") + 2] for row in rows]
+    listed = sum(int(text) for text in attempts if text != DASH)
+    (total,) = re.findall(r"\((\d+) attempts\)", out)
+    (elsewhere,) = re.findall(r"(\d+) attempts? ran at", out)
+    (hidden,) = re.findall(r"… and (\d+) commits?,", out)
+    assert listed + int(elsewhere) == int(total)
+    assert len(rows) + int(hidden) == len(ids) - 1
     assert work_trees() == 1
 
 

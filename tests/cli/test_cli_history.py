@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from builders import eval_set, said
 from commands import enter, fairtrial
 from fairtrial import Range, history
 from fairtrial.api.stores import open_store
@@ -60,6 +62,20 @@ def test_without_a_change_no_step_is_shown() -> None:
     done = fairtrial("history", "--series", "eval_set")
     assert "No step: nothing shows that the agent changed." in done.out
     assert "At most one run in 1,000 shows a step although nothing changed." in done.out
+
+
+def test_runs_of_mutate_are_no_part_of_the_agents_history() -> None:
+    """`mutate` harms the replies on purpose. A history of its runs has their kind."""
+    turn = {"user_content": said("Where is my order?"), "final_response": said("Order 17 is shipped.", "model")}
+    Path("shop.evalset.json").write_text(json.dumps(eval_set(turn)))
+    assert fairtrial("score", "shop.evalset.json", "--against", "shop.evalset.json").code == 0
+    assert fairtrial("mutate", "shop.evalset.json").code == 0
+    mutated, scored = (run["id"] for run in fairtrial("runs", "--json", "-").json["runs"])
+    assert [row["id"] for row in fairtrial("history", "--json", "-").json["rows"]] == [scored]
+    assert fairtrial("history", "--case", "one", "--json", "-").json["runs"][0]["id"] == scored
+    of_mutants = fairtrial("history", mutated, "--json", "-").json
+    assert [row["id"] for row in of_mutants["rows"]] == [mutated]
+    assert of_mutants["series"]["kind"] == "mutate"
 
 
 @pytest.mark.parametrize(("names", "is_compared"), [(("a", "b"), False), (("a", "a"), True)])

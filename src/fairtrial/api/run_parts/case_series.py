@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 SERIES = ("agent", "eval_set", "branch")
 """What the runs of a series share, unless the caller names other fields."""
 FIELDS = (*SERIES, "name", "tags", "kind")
+_CHANGED = frozenset(("mutate", "attack"))
+"""Kinds of runs whose conversations fairtrial changes on purpose. They say nothing about other runs of the agent."""
 ORDERS = ("time", "commit")
 LAST = 50
 """The number of runs that a history shows, unless the caller wants another."""
@@ -74,7 +76,11 @@ def _count_failures(findings: Sequence[FoundFailure]) -> tuple[CaseFailure, ...]
 
 
 def find_series(store: Store, run: str, series: Sequence[str], order: str) -> tuple[dict[str, str], list[RunInfo]]:
-    """Return what the runs of a series share, and its finished runs, the oldest first."""
+    """Return what the runs of a series share, and its finished runs, the oldest first.
+
+    Runs of `mutate` and `attack` are no part of a series, unless a run of this kind is chosen: then its runs have this
+    kind.
+    """
     if order not in ORDERS:
         raise UsageError(f"{spell('order')}: must be one of {', '.join(ORDERS)}, got {order!r}")
     for field in series:
@@ -83,9 +89,12 @@ def find_series(store: Store, run: str, series: Sequence[str], order: str) -> tu
     finished = [info for info in reversed(store.runs()) if info.finished is not None]
     if not finished:
         raise UsageError("the store holds no finished run", code="other-content")
-    chosen = store.run(run) if run else finished[-1]
+    unchanged = [info for info in finished if info.kind not in _CHANGED]
+    chosen = store.run(run) if run else (unchanged or finished)[-1]
+    if chosen.kind in _CHANGED:
+        series = tuple(dict.fromkeys((*series, "kind")))
     common = describe_run(chosen, series)
-    members = [info for info in finished if describe_run(info, series) == common]
+    members = [info for info in (finished if "kind" in series else unchanged) if describe_run(info, series) == common]
     if order == "commit":
         members.sort(key=_date)
     if not members:

@@ -22,24 +22,36 @@ _LIKELY = 0.5
 def bisection_report(bisection: Bisection) -> RenderableType:
     """Return the probable commits, the cases that changed, and the answer."""
     commits = Rows(("commit", "probability", "passed", "attempts", "date", "title"))
-    for commit in bisection.commits:
-        if commit.probability >= _SHOWN or commit.attempts or commit.problem:
-            commits.add(
-                shorten_commit(commit.commit),
-                rate(commit.probability),
-                f"{commit.passed:,}" if commit.attempts else DASH,
-                f"{commit.attempts:,}" if commit.attempts else DASH,
-                visible_line(commit.date[:10]),
-                visible_line(commit.problem) if commit.problem else Name(visible_line(commit.title)),
-                style="yellow" if commit.commit == bisection.found else "",
-            )
-    lines: list[RenderableType] = [commits, Text("")]
+    shown = [own for own in bisection.commits if own.probability >= _SHOWN or own.attempts or own.problem]
+    for commit in shown:
+        commits.add(
+            shorten_commit(commit.commit),
+            rate(commit.probability),
+            f"{commit.passed:,}" if commit.attempts else DASH,
+            f"{commit.attempts:,}" if commit.attempts else DASH,
+            visible_line(commit.date[:10]),
+            visible_line(commit.problem) if commit.problem else Name(visible_line(commit.title)),
+            style="yellow" if commit.commit == bisection.found else "",
+        )
+    lines: list[RenderableType] = [commits]
+    if rest := len(bisection.commits) - len(shown):
+        lines.append(Text(f"… and {count(rest, 'commit')}, each with a probability below {rate(_SHOWN)}", "dim"))
+    elsewhere = bisection.attempts - sum(commit.attempts for commit in bisection.commits)
+    if elsewhere > 0:
+        good = visible_line(shorten_commit(bisection.good))
+        lines.append(Text(f"{count(elsewhere, 'attempt')} ran at {good}, the good commit", "dim"))
+    lines.append(Text(""))
     changed = [case for case in bisection.cases if case.changed >= _LIKELY]
     if changed:
         cases = Rows(("case", "before", "after", "changed"))
         for case in changed:
             cases.add(visible_line(case.case), rate(case.before), rate(case.after), rate(case.changed))
-        lines += [cases, Text("")]
+        lines.append(cases)
+        if rest := len(bisection.cases) - len(changed):
+            lines.append(
+                Text(f"… and {count(rest, 'case')}, each changed with a probability below {rate(_LIKELY)}", "dim")
+            )
+        lines.append(Text(""))
     best = max(bisection.commits, key=lambda commit: commit.probability)
     attempts = count(bisection.attempts, "attempt")
     if bisection.found:
