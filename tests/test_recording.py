@@ -288,6 +288,22 @@ def test_each_error_of_a_group_is_named() -> None:
     )
 
 
+@pytest.mark.parametrize(("levels", "width"), [(20, 1), (2000, 1), (8, 3)])
+def test_an_error_below_many_groups_is_described_in_short(levels: int, width: int) -> None:
+    """Each of several concurrent tasks may have tasks of its own."""
+    error: Exception = ValueError("no seat")
+    for _ in range(levels):
+        error = ExceptionGroup("tasks", [error] * width)
+
+    async def agent(_trace: Trace) -> str:
+        raise ExceptionGroup("both", [error, KeyError("a")])
+
+    found = held(agent)
+    assert found.failure is not None
+    assert found.failure.cause.startswith("ExceptionGroup: both (2 sub-exceptions): ExceptionGroup: tasks (")
+    assert ("ValueError: no seat" in found.failure.cause) is (levels < 40)
+
+
 def test_an_agent_that_returns_nothing_has_said_nothing() -> None:
     """It is no failure: an invocation without a reply."""
     found = held(lambda _trace: None)

@@ -22,6 +22,7 @@ from fairtrial.store import DEFAULT_URL
 from graded_runs import graded, graded_run
 
 CASES = [f"case-{number}" for number in range(40)]
+UNCOMPARED = "No step was looked for: no run has a case that can be compared with an earlier run."
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +85,22 @@ def test_runs_without_a_common_case_say_nothing_about_the_agent(names: tuple[str
     store_runs([{f"{name}-{place}": [1.0] for place in range(4)} for name in names])
     out = fairtrial("history", "--series", "eval_set").out
     assert ("No step: nothing shows that the agent changed." in out) is is_compared
-    assert ("No step was looked for: no run has a case of the run before it." in out) is not is_compared
+    assert (UNCOMPARED in out) is not is_compared
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "span", "reason"),
+    [((0.5, 0.9), Range(0, 1), "threshold 0.5 / 0.9"), ((0.5, 0.5), Range(0, None), "no largest or no smallest value")],
+)
+def test_runs_of_the_same_cases_without_a_comparison_do_not_deny_these_cases(
+    thresholds: tuple[float, float], span: Range, reason: str
+) -> None:
+    """The reason stands beside it: another threshold, or a measure without ends."""
+    for threshold in thresholds:
+        graded_run({name: [1.0] for name in CASES}, store=DEFAULT_URL, criteria=[graded(threshold, span=span)])
+    out = fairtrial("history", "--measure", "quality").out
+    assert reason in out
+    assert UNCOMPARED in out
 
 
 def test_a_new_threshold_begins_a_segment_and_is_no_step() -> None:

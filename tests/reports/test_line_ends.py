@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Group
@@ -50,7 +50,14 @@ def test_words_stay_whole(text: str) -> None:
         assert " ".join(lines(text, width)) == text
 
 
-@given(st.text(st.sampled_from("ab 9%。、（例案かーハングル한 \n"), max_size=120), st.integers(2, 40))
+SIGNS = st.one_of(
+    st.sampled_from("ab 9%。、（例案かーハングル한 \n"),
+    st.sampled_from(["⚠️", "✔️", "❤️", "❤\u0301️", "👩‍❤️‍👨", "〰️", "\ufe0f"]),
+)
+
+
+@given(st.lists(SIGNS, max_size=120).map("".join), st.integers(2, 40))
+@example("⚠️" * 60, 20)
 def test_nothing_is_lost(text: str, width: int) -> None:
     """Only spaces go, at the ends of lines, and no line is too wide."""
     shown = plain_text(Group(Paragraph(text)), width)

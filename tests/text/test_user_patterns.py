@@ -45,6 +45,18 @@ def test_an_expression_that_may_repeat_often_is_compiled(pattern: str) -> None:
     UserPattern(pattern)
 
 
+def test_a_long_list_of_names_repeats_nothing() -> None:
+    """An expression that a program writes may be as long as its list, and be repeated once."""
+    names = [f"{number:040}" for number in range(3000)]
+    assert UserPattern(f"(?:{'|'.join(names)}){{1}}").search(f"order {names[-1]}") == (6, 46)
+
+
+def test_a_long_list_that_is_repeated_is_refused() -> None:
+    """Each name of the list is written out again."""
+    with pytest.raises(ValueError, match="must repeat at most 100,000 characters"):
+        UserPattern(f"(?:{'|'.join(f'{number:09}' for number in range(300))}){{99}}")
+
+
 @pytest.mark.parametrize(("pattern", "text"), [("paris", "PARIS"), ("ＰＡＲＩＳ", "paris"), (r"ﾌﾟﾗﾝ\d", "プラン1")])
 def test_case_and_width_of_letters_are_ignored_on_request(pattern: str, text: str) -> None:
     """The text is compared in its usual width, as the caller gives it."""

@@ -172,12 +172,18 @@ def describe_failure(error: BaseException) -> str:
     return text if link is None or link[0] is error else f"{text}, caused by {describe_error(link[0])}"
 
 
-def _find_link(error: BaseException) -> tuple[BaseException, Outage] | None:
-    """Return the exception that is an outage, among an exception and its causes, and the outage."""
+def _find_link(error: BaseException, levels: int = _LONGEST_CHAIN) -> tuple[BaseException, Outage] | None:
+    """Return the exception that is an outage, among an exception and its causes, and the outage.
+
+    An exception below more than so many groups is no outage.
+    """
     for link in _chain(error):
         if isinstance(link, BaseExceptionGroup):
-            outages = [_find_link(inner) for inner in link.exceptions]
-            return outages[-1] if all(outages) else None
+            last = None
+            for inner in link.exceptions if levels else ():
+                if (last := _find_link(inner, levels - 1)) is None:
+                    return None
+            return last
         status = _status(link)
         if status is not None:
             is_outage = status in _OUTAGES or status >= 500

@@ -18,6 +18,7 @@ from fairtrial.text.display import visible_line
 from fairtrial.text.languages import say
 
 _WIDTH = 120
+_EMOJI = "\ufe0f"
 _WIDE = "[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 _BREAK = re.compile(
     rf"(?<= )(?! )(?!(?<=\d )%)|(?:(?<={_WIDE})|(?={_WIDE}))"
@@ -46,7 +47,7 @@ class Paragraph(Text):
 
 def _line_ends(text: str, width: int) -> Iterator[int]:
     """Yield the ends of all lines of a text but the last. A word of more cells than a line has is broken anywhere."""
-    cells = [0, *accumulate(map(cell_len, text))]
+    cells = [0, *accumulate(_sign_cells(text))]
     places = [match.start() for match in _BREAK.finditer(text, 1)] if cells[-1] > width else []
     begin = end = 0
     for place in [*places, len(text)]:
@@ -56,6 +57,17 @@ def _line_ends(text: str, width: int) -> Iterator[int]:
             yield end
             begin = end
         end = place
+
+
+def _sign_cells(text: str) -> list[int]:
+    """Return the cells of each sign. The sign before U+FE0F is an emoji, for example ⚠️, which may be wider."""
+    sizes, shown = list(map(cell_len, text)), 0
+    for place, sign in enumerate(text if _EMOJI in text else ""):
+        if sign == _EMOJI:
+            sizes[shown] = cell_len(text[shown] + _EMOJI)
+        elif sizes[place]:
+            shown = place
+    return sizes
 
 
 def plain_text(content: RenderableType, width: int = _WIDTH) -> str:

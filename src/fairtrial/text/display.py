@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -69,21 +70,30 @@ def without_surrogates(text: str) -> str:
 
 _MOST_ERRORS = 3
 """So many errors of a group are named."""
+_MOST_INNER_ERRORS = 40
+"""So many errors of groups inside groups are named in all."""
 
 
 def describe_error(error: BaseException) -> str:
     """Return an exception as `Type: message`, even if its message cannot be read or is not valid Unicode.
 
-    Up to three errors of a group follow, for example `ExceptionGroup: two (2 sub-exceptions): KeyError: 1; OSError`.
+    Up to three errors of a group follow, for example `ExceptionGroup: two (2 sub-exceptions): KeyError: 1; OSError`. Of
+    groups inside groups, up to 40 errors are named.
     """
+    return _describe_group(error, iter(range(_MOST_INNER_ERRORS))).encode("utf-8", "replace").decode()
+
+
+def _describe_group(error: BaseException, places: Iterator[int]) -> str:
+    """Return an exception with the errors of its group, each of which takes a place."""
     try:
         message = str(error)
     except Exception:  # noqa: BLE001  (the message of a user's exception is code of the user)
         message = "<its message cannot be read>"
     text = f"{type(error).__name__}: {message}".rstrip(": ")
     if isinstance(error, BaseExceptionGroup):
-        text += f": {'; '.join(describe_error(inner) for inner in error.exceptions[:_MOST_ERRORS])}"
-    return text.encode("utf-8", "replace").decode()
+        named_errors = zip(error.exceptions[:_MOST_ERRORS], places, strict=False)
+        text = ": ".join(filter(None, [text, "; ".join(_describe_group(inner, places) for inner, _ in named_errors)]))
+    return text
 
 
 def call(name: str, args: dict[str, Any], *, limit: int = 0) -> str:

@@ -12,7 +12,7 @@ SECONDS = 1.0
 _MOST_TIMEOUTS = 3
 """An expression that took too long on this many texts is not tried again, so that it cannot hold up a run."""
 _LONGEST = 100_000
-"""The least match of an expression has at most this many characters. Each takes 260 bytes when it is compiled."""
+"""The repetitions of an expression add at most this many characters. Each takes 260 bytes when it is compiled."""
 
 
 class UserPattern:
@@ -25,7 +25,7 @@ class UserPattern:
         import regex
 
         flags = regex.IGNORECASE if ignore_case else 0
-        if _shortest_match(pattern) > _LONGEST:
+        if _count_repeated(pattern) > _LONGEST:
             raise ValueError(f"must repeat at most {_LONGEST:,} characters, got {pattern!r:.80}")
         try:
             self._compiled = regex.compile(_widen(pattern) if ignore_case else _compose(pattern), flags)
@@ -69,9 +69,12 @@ _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|\{(?P<least>\d+)(?:,\d*)?\
 _MOST_DIGITS = 9
 
 
-def _shortest_match(pattern: str) -> int:
-    """Return about how many characters an expression matches at least: a compiler writes out `(?:a{9999}){9999}`."""
-    sizes, last = [0], 0
+def _count_repeated(pattern: str) -> int:
+    """Return about how many characters its repetitions add: a compiler writes out `(?:a{9999}){9999}`.
+
+    For example, `ab{3}` adds 2, and a list of any length without a repetition adds 0.
+    """
+    sizes, last, written = [0], 0, 0
     for piece in _PIECE.finditer(pattern):
         if piece["least"]:
             last, former = last * max(1, int(piece["least"][:_MOST_DIGITS])), last
@@ -84,7 +87,8 @@ def _shortest_match(pattern: str) -> int:
         else:
             last = 1
             sizes[-1] += 1
-    return sum(sizes)
+            written += 1
+    return sum(sizes) - written
 
 
 def _compose(pattern: str) -> str:

@@ -23,7 +23,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 60
 _LONGEST = 120
 _NO_STEP = "No step: nothing shows that the agent changed."
-_NOT_COMPARED = "No step was looked for: no run has a case of the run before it."
+_NOT_COMPARED = "No step was looked for: no run has a case that can be compared with an earlier run."
 
 
 def history_rows(history: RunHistory) -> Rows:
