@@ -255,6 +255,52 @@ def test_agents_that_a_function_runs_are_recorded(make: Callable[[], Ask]) -> No
     assert recording.trace.incomplete == ""
 
 
+@pytest.mark.parametrize("streaming", [True, False], ids=["streaming", "whole"])
+@pytest.mark.parametrize("status", [200, 400], ids=["answers", "fails"])
+def test_a_request_that_llama_index_prepares_is_no_call_of_the_model(status: int, streaming: bool) -> None:
+    """The spans of the preparation have the kind of a model. The server knows how many requests there were."""
+    pytest.importorskip("openinference.instrumentation.llama_index")
+    pytest.importorskip("llama_index.llms.openai")
+    import httpx
+    from chat_server import Answer, ChatServer, Streamed, model
+    from llama_index.core.agent.workflow import FunctionAgent
+    from llama_index.core.tools import FunctionTool
+    from llama_index.llms.openai import OpenAI
+    from openai import BadRequestError
+
+    def script(body: dict[str, Any]) -> Answer:
+        if status != 200 and len(body["messages"]) > 1:
+            return status
+        whole = model(body)
+        if not body.get("stream"):
+            return whole
+        message = whole["choices"][0]["message"]
+        calls = [{**call, "index": number} for number, call in enumerate(message.get("tool_calls", ()))]
+        delta = message | ({"tool_calls": calls} if calls else {})
+        choice = {"index": 0, "delta": delta, "finish_reason": whole["choices"][0]["finish_reason"]}
+        chunk = {**whole, "object": "chat.completion.chunk", "choices": [choice]}
+        return Streamed(f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode())
+
+    with ChatServer(script) as server:
+        tools = [FunctionTool.from_defaults(get_order, description="A tool.")]
+
+        async def ask(query: str) -> str:
+            async with httpx.AsyncClient() as client:
+                llm = OpenAI("gpt-4o", api_key="none", api_base=server.url, max_retries=0, async_http_client=client)
+                try:
+                    return str(await FunctionAgent(name="clerk", llm=llm, tools=tools, streaming=streaming).run(query))
+                except BadRequestError:
+                    return "Sorry."
+
+        run = fairtrial.evaluate(saying("Where is A-17?"), ask, CRITERIA, record="spans")
+    ((_, recording),) = run.recordings
+    (invocation,) = recording.trace.invocations
+    assert len(server.requests) == 2
+    assert len(invocation.usages or ()) == 2
+    assert [call.name for call in invocation.tool_calls] == ["get_order"]
+    assert [usage.total_tokens for usage in invocation.usages or ()] == [15, 15 if status == 200 else None]
+
+
 @every_client
 @every_server
 @pytest.mark.parametrize("make", FRAMEWORKS, ids=lambda make: make.__name__)

@@ -106,3 +106,36 @@ def test_the_repr_of_an_answer_is_not_the_answer() -> None:
     assert "repr of a Python object" in invocation.final_response.withheld
     (invocation,) = read("Barcelona.")[0].trace.invocations
     assert invocation.reply == "Barcelona."
+
+
+def count_models(output: str | None) -> int:
+    """Return how many model calls a trace with one request has, if LlamaIndex prepared it with an output."""
+    model: dict[str, Any] = {"openinference.span.kind": "LLM", "llm.model_name": "gpt-4o"}
+    arguments = json.dumps({"tools": ["<FunctionTool object>"], "user_msg": None, "chat_history": [], "verbose": False})
+    preparation = {**model, "input.value": arguments} | ({} if output is None else {"output.value": output})
+    message = "llm.{}_messages.0.message.{}".format
+    request = {
+        **model,
+        message("input", "role"): "user",
+        message("input", "content"): "Where to?",
+        message("output", "role"): "assistant",
+        message("output", "content"): "Barcelona.",
+        "llm.token_count.prompt": 10,
+        "llm.token_count.completion": 5,
+    }
+    spans = [
+        ("FunctionAgent.run", {"openinference.span.kind": "CHAIN"}),
+        ("OpenAI._prepare_chat_with_tools", preparation),
+        ("OpenAI.achat", request),
+    ]
+    observations = [observation(number, *span) for number, span in enumerate(spans, start=1)]
+    loaded = load(json.dumps({"trace": {"id": TRACE}, "observations": observations}), "trace.json")
+    (recording,) = collect_recordings(loaded.spans, Diagnostics("trace.json"))
+    return sum(len(invocation.usages or ()) for invocation in recording.trace.invocations)
+
+
+def test_a_request_that_llama_index_prepares_is_no_call_of_the_model() -> None:
+    """Only an output that is itself a request says that no model was asked: other spans stay model calls."""
+    assert count_models(json.dumps({"messages": ["ChatMessage(...)"], "tools": []})) == 1
+    assert count_models(None) == 2
+    assert count_models("assistant: Barcelona.") == 2

@@ -42,6 +42,8 @@ _EVENT_SPANS = (
     "openinference-instrumentation-beeai, or score its messages"
 )
 _MESSAGE_REPR = "{'role': "
+_PREPARATION_ARGUMENTS, _REQUEST_KEYS = {"tools", "user_msg", "chat_history"}, {"messages", "tools"}
+"""The arguments and the result of the method with which LlamaIndex prepares a request, for example for OpenAI."""
 _SWITCH = "OPENINFERENCE_HIDE_INPUTS=false and OPENINFERENCE_HIDE_OUTPUTS=false"
 
 
@@ -63,6 +65,8 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
     name = extract_text(span, "agent.name", "graph.node.id")
     if kind == "agent":
         return _agent(span, name, entries, steps)
+    if entries is None and steps is None and _is_preparation(span):
+        return Facts("ignored")
     model = extract_text(span, "llm.model_name")
     usage = Usage(
         read_number(span, "llm.token_count.prompt"),
@@ -83,6 +87,16 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
         switch=_SWITCH,
         untold_requests=untold_requests,
     )
+
+
+def _is_preparation(span: Span) -> bool:
+    """Whether a span without messages made a request that another span sends: its output is what a model is to get.
+
+    LlamaIndex calls it a model, as every method of its models. A request that failed or was cut off has no output.
+    """
+    arguments, request = read_data(span, "input.value"), read_data(span, "output.value")
+    has_arguments = isinstance(arguments, dict) and arguments.keys() >= _PREPARATION_ARGUMENTS
+    return has_arguments and isinstance(request, dict) and request.keys() >= _REQUEST_KEYS
 
 
 def _read_own_calls(span: Span, entries: tuple[Entry, ...], reading: Diagnostics) -> tuple[tuple[Step, ...], int]:
