@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from chat_server import ChatServer, completion
 from kinds import recorded
 from shop import CRITERIA, get_order, saying
 
@@ -16,7 +18,7 @@ from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult, Usag
 pytestmark = pytest.mark.agents
 pytest.importorskip("smolagents")
 
-from smolagents import CodeAgent, ToolCallingAgent  # noqa: E402
+from smolagents import CodeAgent, OpenAIModel, ToolCallingAgent  # noqa: E402
 from smolagents.models import ChatMessage, MessageRole  # noqa: E402
 from smolagents_shop import ScriptedModel, ShopTool, shop  # noqa: E402
 
@@ -147,3 +149,47 @@ def test_an_agent_without_a_function_is_refused() -> None:
     """Conversations would mix in it."""
     with pytest.raises(UsageError, match="each conversation needs an agent of its own"):
         recorded(shop(), "hello")
+
+
+def asking(name: str, args: dict[str, Any], text: str = "") -> dict[str, Any]:
+    """Return an answer of a chat model with a call, and with a text if it has one."""
+    function = {"name": name, "arguments": json.dumps(args)}
+    calls = [{"id": f"call-{name}", "type": "function", "function": function}]
+    return {"role": "assistant", "content": text or None, "tool_calls": calls}
+
+
+REPLY = "Your teapot is shipped."
+CODES = ('Thought: I look.\n<code>\nprint(get_order(order_id="A-17"))\n', f'<code>\nfinal_answer("{REPLY}")\n')
+
+
+@pytest.mark.parametrize(
+    ("agent", "answers"),
+    [
+        (ToolCallingAgent, [asking("get_order", {"order_id": "A-17"}), asking("final_answer", {"answer": REPLY})]),
+        (
+            ToolCallingAgent,
+            [asking("get_order", {"order_id": "A-17"}, "I look."), asking("final_answer", {"answer": REPLY})],
+        ),
+        (CodeAgent, [{"role": "assistant", "content": f"{code}</code>"} for code in CODES]),
+        (CodeAgent, [{"role": "assistant", "content": code} for code in CODES]),
+    ],
+    ids=["a call", "a text and a call", "code", "code that the stop sequence ends"],
+)
+def test_the_calls_that_a_request_repeats_as_text_are_not_missing(agent: Any, answers: list[Any]) -> None:
+    """With a model of a provider, spans hold each call in an answer and in the text of the next request."""
+    pytest.importorskip("openinference.instrumentation.smolagents")
+    waiting = iter(answers)
+    with ChatServer(lambda _: completion(next(waiting))) as server:
+
+        def ask(query: str) -> str:
+            model = OpenAIModel("scripted", api_base=server.url, api_key="none")
+            return str(agent([ShopTool(get_order)], model).run(query))
+
+        run = fairtrial.evaluate(saying("Where is A-17?"), ask, {"tool_trajectory_avg_score": 1.0}, record="spans")
+    ((_, recording),) = run.recordings
+    assert recording.failure is None
+    assert recording.trace.incomplete == ""
+    (invocation,) = recording.trace.invocations
+    assert [(call.name, call.args) for call in invocation.tool_calls or ()] == [("get_order", {"order_id": "A-17"})]
+    assert invocation.reply == REPLY
+    assert "Calling tools:" in json.dumps(server.requests[-1][0]["messages"][1:])

@@ -196,3 +196,69 @@ def test_an_observation_never_replaces_what_the_span_of_a_tool_tells() -> None:
     ).trace.invocations
     results = [step.response for step in invocation.steps or () if isinstance(step, ToolResult)]
     assert (results, invocation.reply) == (["here"], "It is here.")
+
+
+def listing(*calls: tuple[str, Any]) -> str:
+    """Return the text of calls as smolagents writes it."""
+    listed = [{"id": "c", "type": "function", "function": {"name": name, "arguments": args}} for name, args in calls]
+    return f"Calling tools:\n{listed}"
+
+
+ASKED = ("get", {"id": "A", "limits": "[1]", "note": "it's\nhere"})
+GIVEN = ("get", {**ASKED[1], "limits": [1]})
+"""The same call: the library reads texts that look like JSON before it lists a call."""
+
+
+@pytest.mark.parametrize(
+    ("repeated", "is_whole"),
+    [
+        (listing(GIVEN), True),
+        (f"I look.\n{listing(GIVEN)}", True),
+        (listing(GIVEN, GIVEN), True),
+        (listing(("get", {"id": "B"})), False),
+        (listing(("put", GIVEN[1])), False),
+        (listing(GIVEN, ("put", {})), False),
+        (listing(("put", {}), GIVEN), False),
+        (listing(("python_interpreter", "get()")), False),
+        (f"I look elsewhere.\n{listing(GIVEN)}", False),
+        (f"{listing(GIVEN)}\nand more", False),
+        ("Calling tools:\nget", False),
+    ],
+)
+def test_calls_in_a_text_are_compared_with_the_calls_of_the_answer(repeated: str, *, is_whole: bool) -> None:
+    """Another call or another text shows that an answer was not read in full."""
+    parts = [
+        {"type": "text", "content": "I look."},
+        {"type": "tool_call", "id": "c", "name": ASKED[0], "arguments": ASKED[1]},
+    ]
+    output = json.dumps([{"role": "assistant", "parts": parts}])
+    task = "New task:\nWhere is it?"
+    first = span(1, **{"gen_ai.input.messages": messages(task), "gen_ai.output.messages": output})
+    second = call(2, [task, repeated, "Observation:\nhere"], "Done.")
+    incomplete = read_recording(first, beside(second, first)).trace.incomplete
+    assert ("hold other texts of one answer" in incomplete) is not is_whole
+    assert is_whole is (incomplete == "")
+
+
+@pytest.mark.parametrize(("answer", "is_whole"), [("It is here.", True), ("It is there.", False)])
+def test_the_reply_of_an_earlier_turn_is_the_call_that_a_later_one_repeats(answer: str, *, is_whole: bool) -> None:
+    """The memory of an agent that goes on holds the call of `final_answer`."""
+    task = "New task:\nWhere is it?"
+    output = json.dumps([{"role": "assistant", "parts": ANSWERING}])
+    first = span(1, **{"gen_ai.input.messages": messages(task), "gen_ai.output.messages": output})
+    repeated = listing(("final_answer", {"answer": answer}))
+    second = call(2, [task, repeated, "Observation:\nhere\nNew task:\nCancel it."], "Done.")
+    incomplete = read_recording(first, beside(second, first)).trace.incomplete
+    assert ("hold other texts of one answer" in incomplete) is not is_whole
+
+
+@pytest.mark.parametrize(("code", "is_whole"), [("\nget_order()\n", True), ("get_order(1)", False)])
+@pytest.mark.parametrize("end", ["", "</code>"])
+def test_code_in_a_list_of_calls_is_that_of_the_answer(code: str, end: str, *, is_whole: bool) -> None:
+    """A code agent lists the code of its answer as a call, and ends it as the model would have without its stop."""
+    task, cut = "New task:\nWhere is it?", CODE.removesuffix("</code>")
+    first = call(1, [task], cut)
+    repeated = f"{cut}{end}\n{listing(('python_interpreter', code.strip()))}"
+    second = call(2, [task, repeated, "Observation:\nhere"], "Done.")
+    incomplete = read_recording(first, beside(second, first)).trace.incomplete
+    assert (incomplete == "") is is_whole

@@ -25,6 +25,13 @@ _END_OF_TASK = "\n```\n"
 _NEXT_PLAN = "Now write your updated facts below"
 STARTS = (_TASK, _FIRST_PLAN)
 _CALLS = "Calling tools:\n"
+_CALL = "type:function,function:"
+"""The words before each call in the list of calls, in the form of `_loosen`."""
+_CODE = "{name:python_interpreter,arguments:"
+"""The beginning of the call in which the code of an answer stands."""
+_CODE_ENDS = ("</code>", "```")
+"""What smolagents writes behind an answer that the provider cut before it."""
+_UNQUOTED = str.maketrans("", "", "\"'\\")
 CALLS_AS_TEXT = (
     "smolagents writes calls as text into its messages; score its spans instead, for example those of OpenInference"
 )
@@ -50,6 +57,20 @@ def has_calls_as_text(entries: Iterable[Entry]) -> bool:
     return any(isinstance(entry, Message) and _CALLS in entry.text for entry in entries)
 
 
+def drop_additions(text: str, calls: Iterable[ToolCall], answers: Sequence[str]) -> str:
+    """Return a repeated answer without what smolagents adds to it: the list of its calls and the mark behind its code.
+
+    The list stays if a call in it is none of `calls`, and neither the reply nor the code in one of `answers`, the texts
+    of answers. It is the `repr` of Python objects, which is compared with that of the calls and never parsed. Quotes,
+    spaces and cases make no difference.
+    """
+    before, mark, listed = text.rpartition(_CALLS)
+    if mark and not _tells_only(_loosen(listed), calls, answers):
+        return text
+    answer = (before if mark else text).rstrip()
+    return next((answer.removesuffix(end) for end in _CODE_ENDS if answer.endswith(end)), answer)
+
+
 def own_steps(request: Sequence[Entry], steps: Iterable[Step]) -> tuple[Step, ...]:
     """Return the steps of the answer to a request of smolagents.
 
@@ -63,6 +84,23 @@ def own_steps(request: Sequence[Entry], steps: Iterable[Step]) -> tuple[Step, ..
 def answer_text(value: Json) -> str:
     """Return the answer to the user as a text. It may be any value."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _tells_only(listed: str, calls: Iterable[ToolCall], answers: Sequence[str]) -> bool:
+    first, *entries = listed.split(_CALL)
+    if not entries or not first.startswith("[{id:") or not entries[-1].endswith("}}]"):
+        return False
+    code = entries[-1].removeprefix(_CODE).removesuffix("}}]")
+    if len(entries) == 1 and entries[0].startswith(_CODE) and any(code in _loosen(repr(answer)) for answer in answers):
+        return True
+    pairs = [(call.name, call.args) for call in calls] + [(ANSWER, {"answer": answer}) for answer in answers]
+    expected = [_loosen(f"{{'name': {name!r}, 'arguments': {args!r}}}") for name, args in pairs]
+    beginnings = tuple(f"{call}}},{{id:" for call in expected)
+    return all(entry.startswith(beginnings) for entry in entries[:-1]) and entries[-1].removesuffix("}]") in expected
+
+
+def _loosen(text: str) -> str:
+    return "".join(text.split()).translate(_UNQUOTED).lower()
 
 
 def _own_step(step: Step, *, is_plan: bool) -> Step:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from fairtrial.formats.chats.smolagents_turns import drop_additions
 from fairtrial.formats.dialects.usages import usage_of_span
 from fairtrial.records.trace import Message, Step, ToolCall, split_reply
 
@@ -32,7 +33,7 @@ def check_repeated(draft: Draft, steps: Sequence[Step], node: Node) -> None:
                 draft.gap = f"{_place(draft, 'output')} and {_span(node)} input hold other arguments of {step.name}"
         elif isinstance(step, Message) and step.text and not step.withheld and step.text not in draft.repeated:
             texts = _texts(draft) if texts is None else texts
-            if texts and not _holds(texts, step.text):
+            if texts and not _holds(texts, step.text) and not _holds(texts, _drop_additions(draft, step.text)):
                 draft.gap = f"{_place(draft, 'output')} and {_span(node)} input hold other texts of one answer"
             draft.repeated.add(step.text)
 
@@ -125,6 +126,12 @@ def _texts(draft: Draft) -> list[str]:
         return []
     texts = [_squeeze(message.text) for message in messages]
     return [*texts, "".join(texts)]
+
+
+def _drop_additions(draft: Draft, text: str) -> str:
+    """Return a repeated text without what smolagents adds to it, if the answers hold the calls that it lists."""
+    messages = [step.text for block in draft.blocks for step in block.steps if type(step) is Message]
+    return drop_additions(text, [slot.call for slot in draft.slots], messages)
 
 
 def _holds(texts: Iterable[str], text: str) -> bool:
