@@ -19,7 +19,9 @@ from fairtrial.agents.graphs.graph_fields import (
     find_input,
     find_reply,
     is_function,
+    keeps_history,
     last_changed,
+    list_memory_keys,
     list_variables,
 )
 from fairtrial.agents.graphs.graph_functions import INTERRUPT, is_workflow, workflow_input, workflow_states
@@ -67,6 +69,7 @@ class LangGraphAgent(ObservedFramework):
 
     The case's initial state is merged into the state of the graph. If the graph has a checkpointer, each conversation
     gets a thread of its own, which is deleted at the end. Otherwise the session carries the state to the next message.
+    A chain with a `RunnableWithMessageHistory` gets the new message only, and each conversation a `session_id`.
     """
 
     package_extra, library, kind = EXTRA, "langgraph.types", "a graph or another runnable"
@@ -120,7 +123,8 @@ class LangGraphSession(FrameworkSession):
         super().__init__(opening, LangGraphAgent.read_name(self._runnable))
         self._state = opening.state
         self._initial = opening.state
-        configurable = {"thread_id": str(uuid.uuid4()), **options.pop("configurable", {})}
+        keys = ("thread_id", *list_memory_keys(graph))
+        configurable = {**{key: str(uuid.uuid4()) for key in keys}, **options.pop("configurable", {})}
         limit = {"recursion_limit": options.pop("recursion_limit")} if "recursion_limit" in options else {}
         self._config = {"configurable": configurable, **limit}
         self._options = options
@@ -234,16 +238,17 @@ class LangGraphSession(FrameworkSession):
         self._refuse_open_calls()
         self._steps.begin_turn()
         is_first, self._user_message_id = not self._user_message_id, human.id
+        earlier = self._state.get("messages", ())
+        messages = [*earlier, human]
+        sent = [human] if not is_first and keeps_history(self._runnable) else messages
         if self._field:
             # A graph without messages begins again with each message, unless its checkpointer keeps the state.
             state = {} if self._checkpointer and not is_first else self._initial
-            earlier = self._state.get("messages", ())
-            messages = [*earlier, human]
             self._state = {"messages": messages}
             if self._field in (TEXT, MESSAGE, MESSAGES):
                 self._refuse_state()
             if self._field in (MESSAGE, MESSAGES):
-                return human if self._field == MESSAGE else messages
+                return human if self._field == MESSAGE else sent
             refuse_parts(parts, "a field that takes a text")
             if self._field == TEXT:
                 return message
@@ -254,7 +259,7 @@ class LangGraphSession(FrameworkSession):
         state = {key: value for key, value in self._state.items() if key != INTERRUPT}
         if self._checkpointer and not is_first:
             return {"messages": [human]}
-        return {**state, "messages": [*state.get("messages", ()), human]}
+        return {**state, "messages": sent}
 
     def _refuse_open_calls(self) -> None:
         """Raise UnfitCaseError if a model alone would get a message after a call without a result.

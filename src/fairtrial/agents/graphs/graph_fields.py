@@ -17,6 +17,7 @@ TEXT, MESSAGE, MESSAGES = "(text)", "(message)", "(messages)"
 """The fields of a chain that takes the text itself, the latest message, or the list of all messages."""
 _STATE = "messages"
 _SCRATCHPAD = "agent_scratchpad"
+_MEMORY = "history_factory_config"  # only a RunnableWithMessageHistory has it
 _INPUTS = ("question", "input", "query", "prompt", "request", "user_input", "task", "topic", "text", "message")
 _OUTPUTS = ("answer", "output", "response", "reply", "result", "final_answer", "final_output", "final_report")
 
@@ -104,6 +105,36 @@ def find_history(chain: Any) -> str:
         and (name in schema.get("required", ()) or "history" in name)
     ]
     return lists[0] if len(lists) == 1 else ""
+
+
+def keeps_history(chain: Any) -> bool:
+    """Whether a chain adds the earlier messages itself, so that it must get the new message only."""
+    return any(hasattr(own, _MEMORY) for own in _list_runnables(chain))
+
+
+def list_memory_keys(chain: Any) -> list[str]:
+    """Return the keys of `configurable` that name a conversation for each `RunnableWithMessageHistory` in a chain.
+
+    For example, `session_id`. A key is left out if the chain binds a value for it, or if its values are no texts.
+    """
+    runnables = list(_list_runnables(chain))
+    configs = [config for own in runnables if isinstance(config := getattr(own, "config", None), dict)]
+    bound = {key for config in configs for key in config.get("configurable") or {}}
+    specs = [spec for own in runnables for spec in getattr(own, _MEMORY, ())]
+    return [spec.id for spec in specs if spec.id not in bound and is_text(spec.annotation)]
+
+
+def _list_runnables(chain: Any) -> Iterator[Any]:
+    """Yield a chain and the runnables inside it. Nodes of graphs, functions and classes of users stay closed."""
+    yield chain
+    if not type(chain).__module__.startswith("langchain_core."):
+        return
+    branches = [runnable for _, runnable in getattr(chain, "branches", ())]
+    steps = (*getattr(chain, "steps", ()), *getattr(chain, "steps__", {}).values())
+    wrapped = (getattr(chain, name, None) for name in ("bound", "runnable", "default", "mapper"))
+    for own in (*steps, *branches, *getattr(chain, "fallbacks", ()), *wrapped):
+        if own is not None:
+            yield from _list_runnables(own)
 
 
 def _fields(runnable: Any, asked: str = "") -> dict[str, bool] | None:
