@@ -108,7 +108,7 @@ MISTAKES = [
     ("run a.evalset.json --agent broken_agent:reply", "cannot-import", "ValueError: no database", "line 1"),
     ("run a.evalset.json --agent own_agent:Bot", "unusable-agent", "is a class", "Bot()"),
     ("run a.evalset.json --agent own_agent:needs_three", "unusable-agent", "needs_three(first, second, third)"),
-    ("run a.evalset.json --agent own_agent:number", "unusable-agent", "'own_agent:number'", "int"),
+    ("run a.evalset.json --agent own_agent:number", "unusable-agent", "--agent own_agent:number:", "int"),
     ("run a.evalset.json --agent http://127.0.0.1:9", "no-answer", "http://127.0.0.1:9", "is the server running?"),
     ("run a.evalset.json --agent process:no-program", "unusable-agent", "'no-program'", "no such program"),
     # Files

@@ -71,8 +71,14 @@ def test_ctrl_c_keeps_what_is_finished_and_resume_goes_on(monkeypatch: pytest.Mo
         (line,) = (line for line in done.err.splitlines() if "fairtrial run --resume" in line)
         again = fairtrial(*line.partition("fairtrial ")[2].split(), "--json", "r.json")
     assert again.code == 0, again.err
+    cut_off = before.pop((2, 1))
     assert set(before) == {(0, 1), (1, 1)}
     after = recorded()
+    kept = len(cut_off.trace.invocations)
+    assert 0 < kept < len(after[2, 1].trace.invocations)
+    assert [turn.query for turn in after[2, 1].trace.invocations[:kept]] == [
+        turn.query for turn in cut_off.trace.invocations
+    ]
     assert set(after) == {(i, 1) for i in range(CASES)}
     assert {place: after[place] for place in before} == before
     # Three messages of the model for each user; the one that was on its way at the interruption is asked for twice.
