@@ -59,10 +59,15 @@ def unwrap_group(error: BaseException) -> BaseException:
     MCP server is such a block, so that a reply which is too late arrives in a group. A group of other errors stays
     whole, because its message and its class are of the agent: a case can expect them.
     """
-    known: BaseException | None = error.subgroup(_OWN_ERRORS) if isinstance(error, BaseExceptionGroup) else None
-    while isinstance(known, BaseExceptionGroup):
-        known = known.exceptions[0]
-    return error if known is None else known
+    waiting, seen = [error], set[int]()
+    while waiting:
+        link = waiting.pop()
+        if isinstance(link, BaseExceptionGroup):
+            waiting += (inner for inner in reversed(link.exceptions) if id(inner) not in seen)
+            seen.update(map(id, link.exceptions))
+        elif isinstance(link, _OWN_ERRORS):
+            return link
+    return error
 
 
 def find_side(error: BaseException) -> Side:
