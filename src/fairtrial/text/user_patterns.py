@@ -74,7 +74,7 @@ def _count_repeated(pattern: str) -> int:
 
     For example, `ab{3}` adds 2, and a list of any length without a repetition adds 0.
     """
-    sizes, last, written = [0], 0, 0
+    sizes, last, length = [0], 0, 0
     for piece in _PIECE.finditer(pattern):
         if piece["least"]:
             last, former = last * max(1, int(piece["least"][:_MOST_DIGITS])), last
@@ -87,8 +87,8 @@ def _count_repeated(pattern: str) -> int:
         else:
             last = 1
             sizes[-1] += 1
-            written += 1
-    return sum(sizes) - written
+            length += 1
+    return sum(sizes) - length
 
 
 def _compose(pattern: str) -> str:

@@ -58,7 +58,7 @@ def has_calls_as_text(entries: Iterable[Entry]) -> bool:
 
 
 def drop_additions(text: str, calls: Iterable[ToolCall], answers: Sequence[str]) -> str:
-    """Return a repeated answer without what smolagents adds to it: the list of its calls and the mark behind its code.
+    """Return a repeated answer without the additions of smolagents: the list of its calls and the mark behind its code.
 
     The list stays if a call in it is none of `calls`, and neither the reply nor the code in one of `answers`, the texts
     of answers. It is the `repr` of Python objects, which is compared with that of the calls and never parsed. Quotes,

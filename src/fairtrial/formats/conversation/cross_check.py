@@ -129,7 +129,7 @@ def _texts(draft: Draft) -> list[str]:
 
 
 def _drop_additions(draft: Draft, text: str) -> str:
-    """Return a repeated text without what smolagents adds to it, if the answers hold the calls that it lists."""
+    """Return a repeated text without the additions of smolagents, if the answers hold the calls that it lists."""
     messages = [step.text for block in draft.blocks for step in block.steps if type(step) is Message]
     return drop_additions(text, [slot.call for slot in draft.slots], messages)
 

@@ -103,7 +103,7 @@ def _read_exception(block: str) -> str:
 
 
 def with_failure(response: Json, node: Node) -> Json:
-    """Return what a model got of a tool, with the failure of the tool's span if the response does not tell it."""
+    """Return the result that a model got of a tool, with the failure of its span if the response does not tell it."""
     message = _find_message(node)
     if message in ("", TOOL_FAILED):
         return response

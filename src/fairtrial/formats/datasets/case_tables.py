@@ -381,7 +381,7 @@ def _json(text: str) -> Any:
 
 
 def _note(columns: Columns, path: str) -> str:
-    """Return one line that says which column was taken for what, as the caller can write it."""
+    """Return one line that says which column has which role, as the caller can write it."""
     other_values = [repr(name) for name in columns.other_columns]
     more = f", and {len(other_values) - _MOST_NAMES} more" if len(other_values) > _MOST_NAMES else ""
     option = spell("columns")

@@ -90,7 +90,7 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
 
 
 def _is_preparation(span: Span) -> bool:
-    """Whether a span without messages made a request that another span sends: its output is what a model is to get.
+    """Whether a span without messages made a request that another span sends: its output is a request to a model.
 
     LlamaIndex calls it a model, as every method of its models. A request that failed or was cut off has no output.
     """

@@ -22,8 +22,8 @@ _LIKELY = 0.5
 def bisection_report(bisection: Bisection) -> RenderableType:
     """Return the probable commits, the cases that changed, and the answer."""
     commits = Rows(("commit", "probability", "passed", "attempts", "date", "title"))
-    shown = [own for own in bisection.commits if own.probability >= _SHOWN or own.attempts or own.problem]
-    for commit in shown:
+    probable = [own for own in bisection.commits if own.probability >= _SHOWN or own.attempts or own.problem]
+    for commit in probable:
         commits.add(
             shorten_commit(commit.commit),
             rate(commit.probability),
@@ -34,7 +34,7 @@ def bisection_report(bisection: Bisection) -> RenderableType:
             style="yellow" if commit.commit == bisection.found else "",
         )
     lines: list[RenderableType] = [commits]
-    if rest := len(bisection.commits) - len(shown):
+    if rest := len(bisection.commits) - len(probable):
         lines.append(Text(f"… and {count(rest, 'commit')}, each with a probability below {rate(_SHOWN)}", "dim"))
     elsewhere = bisection.attempts - sum(commit.attempts for commit in bisection.commits)
     if elsewhere > 0:
