@@ -153,7 +153,10 @@ def test_every_command_of_the_skill_runs(tmp_path: Path, monkeypatch: pytest.Mon
     enter(tmp_path, monkeypatch)
     text = (Path(formats.__file__).parents[1] / "starter" / "skill" / "SKILL.md").read_text(encoding="utf-8")
     Path("shop").mkdir()
+    Path("shop/__init__.py").touch()
     Path("shop/agent.py").write_text(SHOP, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "shop", raising=False)  # other tests have a module of this name
     Path("questions.csv").write_text("question\nWhat does A-1 cost?\nWhat does B-2 cost?\n", encoding="utf-8")
     fairtrial("record", "questions.csv", "--agent", "shop.agent:reply", "-o", "traces.jsonl")
     lines = [line for line in text.splitlines() if line.startswith("| ") and "`fairtrial " in line]
@@ -173,7 +176,8 @@ def test_every_command_of_the_skill_runs(tmp_path: Path, monkeypatch: pytest.Mon
             Path("evals/questions.evalset.json").rename("evals/shop.evalset.json")
             Path("fairtrial.toml").unlink()
             Path(".github/workflows/fairtrial.yml").unlink()
-        sys.modules.pop("shop.agent", None)
+        for name in ("shop.agent", "shop"):
+            sys.modules.pop(name, None)
 
 
 def test_the_skill_says_how_each_command_prints_json() -> None:
