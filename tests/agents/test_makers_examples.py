@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from maker_examples import EXAMPLES
-from makers import Example, Turn, opened
+from makers import Example, Installed, Turn, opened
 
 import fairtrial
 from fairtrial.records.case import EvalCase, EvalSet
@@ -50,17 +50,25 @@ def steps(turn: Invocation, depth: str = "") -> Iterator[str]:
                     yield f"{depth}> {inner.final_response.author} said {inner.reply!r}"
 
 
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
 def test_an_example_of_a_maker_is_recorded_and_scored_right(
     example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its calls, its replies and the tokens of all of its requests are recorded, and nothing is missing."""
-    try:
-        found = importlib.util.find_spec(example.module)
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
-        pytest.skip(f"needs {example.module}")
+    needed = {
+        example.module,
+        *((example.source.module.partition(".")[0],) if isinstance(example.source, Installed) else ()),
+    }
+    for name in sorted(needed):
+        if not _is_installed(name):
+            pytest.skip(f"needs {name}")
     case = EvalCase("case", tuple(map(expected, example.turns)))
     criteria = {**TRAJECTORY, **({"response_match_score": 1.0} if example.turns[-1].reply else {})}
     options: dict[str, Any] = {} if example.prefix else {"record": "spans"}
