@@ -69,6 +69,7 @@ def english_inside(text: str, own: str) -> str:
     return "" if phrase is None else phrase[0]
 
 
+@pytest.mark.long
 def test_the_walk_sees_the_texts_of_the_package() -> None:
     """Reasons, errors and lines of reports, thousands of them, of which hundreds are translated."""
     lines = texts()
@@ -86,6 +87,7 @@ def test_the_walk_finds_a_swallowed_sentence() -> None:
     assert english_inside("error: it is gone for good", "오류: it is gone for good") == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", OTHERS)
 def test_each_text_is_translated_as_a_whole_or_not_at_all(language: str) -> None:
     """A template does not fit if a place would swallow words that nothing translates."""
