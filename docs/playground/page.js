@@ -4,6 +4,7 @@ const part = (id) => document.getElementById(id);
 const base = new URL(".", location.href).href;
 let worker;
 let shown;
+let newest = 0;
 let waits = false;
 
 /**
@@ -16,6 +17,7 @@ function start() {
   worker = new Worker(source, { type: "module" });
   worker.onmessage = ({ data }) => {
     if (data.status) return waits && say(data.status);
+    if (data.turn !== newest) return; // other files came meanwhile
     waits = false;
     if (data.problem) fail(data.problem);
     else show(data.report, data.said);
@@ -38,8 +40,11 @@ function fail(text) {
 function show(report, text) {
   URL.revokeObjectURL(shown);
   shown = URL.createObjectURL(new Blob([report], { type: "text/html" }));
-  part("report").src = shown;
-  part("report").hidden = false;
+  // A new frame: one that was hidden while its document changed may stay without a size, and then shows nothing.
+  const frame = part("report").cloneNode();
+  frame.src = shown;
+  frame.hidden = false;
+  part("report").replaceWith(frame);
   part("files").hidden = true;
   say(text);
 }
@@ -121,16 +126,19 @@ async function read(files) {
   return Promise.all(Array.from(files, async (file) => ({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })));
 }
 
-/** Opens files that are being read. What was said before belongs to other files. */
+/** Opens files that are being read. What was said before belongs to other files, whose report nobody waits for. */
 async function open(...reading) {
+  const turn = ++newest;
+  waits = false;
   part("problem").hidden = true;
   part("problem").textContent = "";
   part("files").hidden = true;
   say("The files are read …");
   try {
-    show_report(...(await Promise.all(reading)));
+    const files = await Promise.all(reading);
+    if (turn === newest) show_report(...files);
   } catch (error) {
-    fail(`a file cannot be read, or it is a folder: ${error.message}`);
+    if (turn === newest) fail(`a file cannot be read, or it is a folder: ${error.message}`);
   }
 }
 
@@ -145,7 +153,7 @@ function show_report(recorded, expected, match) {
   start();
   waits = true;
   say("Python is loading …");
-  worker.postMessage({ base, recorded, expected, match });
+  worker.postMessage({ base, recorded, expected, match, turn: newest });
 }
 
 part("recorded").form.addEventListener("submit", async (event) => {

@@ -34,8 +34,8 @@ async function answer(data) {
     const make_report = started.pyimport("playground").make_report;
     const result = await make_report(started.toPy(data.recorded), started.toPy(data.expected), data.match);
     const { report, said, problem } = result.toJs({ dict_converter: Object.fromEntries });
-    postMessage({ report, said, problem });
+    postMessage({ report, said, problem, turn: data.turn });
   } catch (error) {
-    if (data.recorded) postMessage({ problem: String(error).trim().split("\n").at(-1) });
+    if (data.recorded) postMessage({ problem: String(error).trim().split("\n").at(-1), turn: data.turn });
   }
 }

@@ -151,11 +151,27 @@ def test_files_of_one_name_are_all_read(page: Page) -> None:
         report.get_by_text(question).first.wait_for(state="attached")
 
 
-def test_drops_are_answered_one_after_the_other(page: Page) -> None:
-    """The second one comes while the files of the first one are read."""
+def test_only_the_newest_files_are_answered(page: Page) -> None:
+    """The second drop comes while the files of the first one are read. Nobody waits for the first one any more."""
+    page.evaluate(
+        "() => { window.said = []; const status = document.getElementById('status');"
+        " new MutationObserver(() => window.said.push(status.textContent)).observe(status, {childList: true}) }"
+    )
     page.evaluate(DROP, {f"{number}.json": conversation("Who?", f"{number}") for number in range(40)})
     page.evaluate(DROP, {f"{number}.json": conversation("Who?", "Me.") for number in range(3)})
     answer(page, "3 cases: unscored.")
+    page.evaluate(DROP, {"trace.json": conversation("Who?", "You.")})
+    answer(page, "1 case: unscored.")
+    assert not [text for text in page.evaluate("() => window.said") if text.startswith("40 cases")]
+
+
+def test_each_report_after_a_refusal_is_drawn(page: Page) -> None:
+    """One frame for all reports stayed empty after one refusal in five: its document changed while it was hidden."""
+    for number in range(12):
+        page.evaluate(DROP, {"report.html": "<p>Harmless", "trace.json": conversation("Who?", "Me.")})
+        page.locator("#problem", has_text="choose a report alone").wait_for()
+        page.evaluate(DROP, {"trace.json": conversation("Who?", f"Me, {number}.")})
+        answer(page, "1 case: unscored.").get_by_text("tool_call_count_v1").first.wait_for()
 
 
 def test_a_report_is_opened_alone(page: Page) -> None:
