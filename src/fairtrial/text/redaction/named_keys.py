@@ -74,9 +74,9 @@ def find_beside(text: str, start: int, end: int) -> Iterator[tuple[int, int, str
     """
     if not (_DIGIT.search(text, start, end) or _LETTERS.search(text, start, end) or text.startswith("!", end)):
         return  # most long words are names, for example of tools
-    sign = max(text.rfind("=", start, end - _SHORTEST), text.rfind(":", start, end - _SHORTEST))
-    joins = _JOINED.finditer(text, start, min(end - _SHORTEST, start + _LONGEST_JOINED))
-    for place in (start, *([sign + 1] if sign >= 0 else []), *[match.end() for match in joins]):
+    signs = (text.rfind("=", start, end - _SHORTEST) + 1, text.rfind(":", start, end - _SHORTEST) + 1)
+    joins = [match.end() for match in _JOINED.finditer(text, start, min(end - _SHORTEST, start + _LONGEST_JOINED))]
+    for place in (start, *sorted(filter(None, signs), reverse=True), *joins):
         names = _names_before(text, place)
         alone = "" if names else _word_before(text, place)
         match = _VALUE.match(text, place) if names or alone else None
