@@ -31,6 +31,15 @@ def test_a_mean_lies_between_the_smallest_and_the_largest_value(values: list[flo
     assert min(values) <= mean(values) <= max(values)
 
 
+@pytest.mark.parametrize("size", [2, 3, 4, 8, 64, 100])
+def test_a_mean_is_the_float_nearest_to_the_quotient(size: int) -> None:
+    """A sum is divided by a power of two without fractions, and by any other number with them."""
+    chance = random.Random(size)
+    for exponent in range(-300, 300, 7):
+        values = [chance.uniform(-1, 1) * 10.0**exponent for _ in range(size)]
+        assert mean(values) == float(sum(map(Fraction, values)) / size)
+
+
 def test_a_sum_out_of_range_has_a_mean() -> None:
     """Twice 1.5e308 is more than a float holds; the mean is 1.5e308."""
     assert mean([1.5e308, 1.5e308]) == 1.5e308

@@ -234,11 +234,20 @@ class _CriterionEvidence:
             worst = outcome.range.bounds[1 if outcome.lower_is_better else 0]
             ends = (worst, worst)
         self._has_value = self._has_value or agent_failed or outcome.score.value is not None
+        low, high = ends
         if self._ends is None:
-            self._ends = RunningMean(ends[0]), RunningMean(ends[1])
-        else:
-            self._ends[0].add(ends[0])
-            self._ends[1].add(ends[1])
+            mean = RunningMean(low)
+            self._ends = mean, mean if low == high else RunningMean(high)
+            return
+        self._divide(low == high)
+        self._ends[0].add(low)
+        if self._ends[1] is not self._ends[0]:
+            self._ends[1].add(high)
+
+    def _divide(self, stay_equal: bool) -> None:
+        """Hold a mean for each end unless both were and stay equal, as in nearly every run."""
+        if self._ends is not None and self._ends[0] is self._ends[1] and not stay_equal:
+            self._ends = self._ends[0], self._ends[0].copy()
 
     def merge(self, criterion: _CriterionEvidence) -> None:
         """Add the outcomes of more attempts."""
@@ -246,8 +255,11 @@ class _CriterionEvidence:
         if self._ends is None or criterion._ends is None:
             self._ends = self._ends or criterion._ends
             return
-        for own, end in zip(self._ends, criterion._ends, strict=True):
-            own.merge(end)
+        low, high = criterion._ends
+        self._divide(low is high)
+        self._ends[0].merge(low)
+        if self._ends[1] is not self._ends[0]:
+            self._ends[1].merge(high)
 
     @property
     def verdict(self) -> Verdict:

@@ -12,6 +12,10 @@ from fairtrial.text.redaction.key_forms import KeyForm, measure_entropy, read_fo
 from fairtrial.text.redaction.secret_values import is_mixed, is_placeholder
 
 _LEAST_ENTROPY = 2.5
+_LEAST_STRONG = 3.5
+_LEAST_OF_HEX = 2.2
+_SIZE_OF_HEX = 40
+"""The size of a key in hex behind the name of a provider alone. Other sizes are those of traces and checksums."""
 _START = 3
 """So many letters at the start of a word in a name show which providers the name may contain."""
 _SHORTEST = 16
@@ -30,7 +34,7 @@ _DESCRIBES = LazyPattern(
 """The last word of a name that does not name a key."""
 _COMMON = LazyPattern(
     r"(?:api|key|keys|token|secret|access|private|public|auth|app|pat|bot|licen[cs]e|client|sdk|rest|server|web|webhook|hook"
-    r"|signing|cred\w*|value|default|io|prod\w*|dev\w*|test|staging|live|my|the|old|new|react|next|vite|export|env|config"
+    r"|signing|crumb|cred\w*|value|default|io|prod\w*|dev\w*|test|staging|live|my|the|old|new|react|next|vite|export|env|config"
     r"|admin|service|ingest|write|read|login|password|pass|cloud|ai|x|\d+)\Z"
 )
 """The words that may stand beside a provider's name in the name of a key. Others name something else."""
@@ -39,24 +43,48 @@ _UUID = LazyPattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _WORD = LazyPattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
+_WORD_BACKWARDS = LazyPattern(r" ([a-zA-Z0-9]{3,24})(?![\w.@/-])")
+_LONGEST_ALONE = 27
 _SIGNS = "=:,|>"
 _QUOTES = "\"'`( \t"
 _JOINS = "-.:"
 _LAST_WORDS = ("access", "private", "secret", "token", "key")
 """The last word of a name without a sign after it: the Heroku key 0f8b..."""
+_JOINED = LazyPattern(rf"(?:{'|'.join(_LAST_WORDS)})[-.]", flags=re.IGNORECASE)
+"""The end of a name before its key in one word: `fileio_ACCESS-9f2c...`."""
+_LONGEST_JOINED = 60
+_COMMITS = frozenset({"github", "gitlab", "bitbucket", "gitea", "gerrit", "git", "docker", "dockerhub", "npm"})
+"""The names behind which a number in hex is a commit or an image."""
+_HEX = LazyPattern(r"(?:[0-9a-f]{32,}|[0-9A-F]{32,}|\d{20,})")
+_STRONG = LazyPattern(
+    r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d.*\d)[A-Za-z0-9_-]{20,200}={0,2}"
+    r"|(?=(?:\d*[a-z]+){4})(?=(?:[a-z]*\d){4})[a-z0-9]{24,200}"
+)
+"""Letters of both cases and digits, or letters and digits mixed, as in no word, name or number of a thing."""
+_WORDS = LazyPattern(r"(?:.*?[A-Z][a-z]{3}){2}")
+"""Two words with a capital each, as in the name of a resource."""
+_TELLING = LazyPattern(r"(?:[\w.-]*[\W_\d])?(?:access|private|secret|token)", flags=re.IGNORECASE)
+"""A name whose last word announces a key of any provider."""
 
 
 def find_beside(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-    """Yield the key in a long word, if the name of a provider stands before it. A name may be part of the word."""
+    """Yield the key in a long word, if the name of a provider stands before it. A name may be part of the word.
+
+    A word such as `secret` before a value that can hardly be anything but drawn counts like a name.
+    """
     if not (_DIGIT.search(text, start, end) or _LETTERS.search(text, start, end) or text.startswith("!", end)):
         return  # most long words are names, for example of tools
-    sign = max(text.rfind("=", start, end - _SHORTEST), text.rfind(":", start, end - _SHORTEST))
-    for place in (start, sign + 1) if sign >= 0 else (start,):
+    signs = (text.rfind("=", start, end - _SHORTEST) + 1, text.rfind(":", start, end - _SHORTEST) + 1)
+    joins = [match.end() for match in _JOINED.finditer(text, start, min(end - _SHORTEST, start + _LONGEST_JOINED))]
+    for place in (start, *sorted(filter(None, signs), reverse=True), *joins):
         names = _names_before(text, place)
-        match = _VALUE.match(text, place) if names else None
+        alone = "" if names else _word_before(text, place)
+        match = _VALUE.match(text, place) if names or alone else None
         if match is not None:
             value = match[0].rstrip(".:")
             owner = next(filter(None, [owner_under(name, value) for name in names]), "")
+            if not owner and _is_strong(value):
+                owner = _find_provider(alone, value) if alone else "announced" if _TELLING.fullmatch(names[0]) else ""
             if owner:
                 yield place, place + len(value), f"{owner} key"
                 return
@@ -69,9 +97,33 @@ def owner_under(name: str, value: str) -> str:
         if form.source == "names":  # nobody knows the form of the provider's keys
             is_key = (is_key or _is_announced_uuid(name, value)) and not _CAMEL_CASE.fullmatch(value)
         is_key = is_key and (is_mixed(value) or _is_drawn(name, value))
-        if is_key and measure_entropy(value) >= max(form.entropy, _LEAST_ENTROPY):
+        least = _LEAST_OF_HEX if _HEX.fullmatch(value) else max(form.entropy, _LEAST_ENTROPY)
+        if is_key and measure_entropy(value) >= least:
             return form.owner
     return ""
+
+
+def _is_strong(value: str) -> bool:
+    """Return whether a value can hardly be anything but drawn."""
+    if is_placeholder(value) or _CAMEL_CASE.fullmatch(value) or _WORDS.match(value):
+        return False
+    if _HEX.fullmatch(value):
+        return is_mixed(value) and measure_entropy(value) >= _LEAST_ENTROPY
+    return _STRONG.fullmatch(value) is not None and measure_entropy(value) >= _LEAST_STRONG
+
+
+def _find_provider(name: str, value: str) -> str:
+    """Return the provider whose name alone stands before a value, if the value is no number of a commit."""
+    lowered = name.lower()
+    if _HEX.fullmatch(value) and (len(value) != _SIZE_OF_HEX or lowered in _COMMITS):
+        return ""
+    return next((form.owner for form in forms_under(name) if _join_keyword(form) == lowered), "")
+
+
+def _word_before(text: str, place: int) -> str:
+    """Return the word before the space before a place, or an empty text: `wandb 9f2c...`."""
+    match = _WORD_BACKWARDS.match(text[max(0, place - _LONGEST_ALONE) : place][::-1])
+    return "" if match is None else match[1][::-1]
 
 
 def _is_announced_uuid(name: str, value: str) -> bool:
@@ -82,7 +134,8 @@ def _is_announced_uuid(name: str, value: str) -> bool:
 def _is_drawn(name: str, value: str) -> bool:
     """Return whether letters or digits alone look drawn, under a name such as `token`. Words have more vowels."""
     is_long = len(value) >= _SHORTEST_DRAWN and value.isalnum() and name.lower().endswith(_LAST_WORDS)
-    return is_long and sum(map(value.lower().count, "aeiou")) <= _MOST_VOWELS * len(value)
+    is_hex = _HEX.fullmatch(value) is not None
+    return is_long and (is_hex or sum(map(value.lower().count, "aeiou")) <= _MOST_VOWELS * len(value))
 
 
 def forms_under(name: str) -> tuple[KeyForm, ...]:
@@ -116,16 +169,23 @@ def _names_before(text: str, place: int) -> list[str]:
     if not before:
         return []
     if before[-1] not in _SIGNS:
-        if not before.rstrip(_JOINS).lower().endswith(_LAST_WORDS):
-            return []
-        words = before.rsplit(None, 3)[-3:]
-        return [" ".join(words[-number:]) for number in range(1, len(words) + 1)]
+        before = before.rstrip(_JOINS)
+        return _end_of_words(before) if before.lower().endswith(_LAST_WORDS) else []
     backwards = before.rstrip(f"{_SIGNS}{_QUOTES}]")[::-1]
     match = _NAME_BACKWARDS.match(backwards)
     if match is None:
         return []
     is_option = match[0][-1] == "D" and backwards[match.end() : match.end() + 1] == "-"  # -Dsonar.login=...
-    return [match[0][-2 if is_option else -1 :: -1]]
+    name = match[0][-2 if is_option else -1 :: -1]
+    if not name.lower().endswith(_LAST_WORDS):
+        return [name]
+    return [name, *_end_of_words(backwards[::-1])[1:]]  # the Heroku key: 0f8b...
+
+
+def _end_of_words(text: str) -> list[str]:
+    """Return the last word of a text, its last two, and its last three."""
+    words = text.rsplit(None, 3)[-3:]
+    return [" ".join(words[-number:]) for number in range(1, len(words) + 1)]
 
 
 @cache

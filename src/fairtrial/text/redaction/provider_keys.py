@@ -96,7 +96,8 @@ def _find_all(text: str) -> Iterator[tuple[int, int, str]]:
             # A literal such as `sig=` is the name of the key, and stays.
             start = match.start() + (len(form.literal) if form.literal[-1] == "=" else 0)
             key = text[start : match.end()]
-            if len(set(key)) < _FEWEST_CHARACTERS or _PLACEHOLDER.search(key) or not _is_random(form, key):
+            drawn = key.rpartition("/")[2] if form.literal[-1] == "/" else key  # before it stands an address
+            if len(set(key)) < _FEWEST_CHARACTERS or _PLACEHOLDER.search(drawn) or not _is_random(form, key):
                 continue
             mismatch = form.check and not checksum_fits(key)
             yield start, match.end(), f"{form.owner} key" + (", checksum does not fit" if mismatch else "")

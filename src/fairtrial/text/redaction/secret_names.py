@@ -20,7 +20,7 @@ _PASSWORDS = (
 )
 _KEY_WORDS = (
     *("license", "session", "service", "admin", "storage", "jwt", "cipher", "decryption", "deploy", "api", "access"),
-    *("private", "account", "signing", "encryption", "master", "auth", "shared", "app", "hmac"),
+    *("private", "account", "signing", "encryption", "master", "auth", "shared", "app", "hmac", "device"),
 )
 _BEFORE_KEY = LazyPattern(rf"[_-]?sas|[_\- ]?(?:{'|'.join(word[::-1] for word in _KEY_WORDS)})")
 """The text before `key`, backwards, in the names that announce a secret."""
