@@ -53,6 +53,7 @@ SLOW_PAGES = {
     ),
     *("docs/how-to/redact-files.md", "docs/how-to/test-a-skill.md", "docs/how-to/test-your-evaluation.md"),
     *("docs/reference/errors.md", "docs/tutorial/first-skill.md"),
+    *("README.md", "docs/tutorial/first-build.md", "docs/tutorial/first-judge.md"),
 }
 """Their commands take a second or more together."""
 FORKED = tuple(f"{program} " for program in PROGRAMS)
