@@ -90,6 +90,7 @@ class HeldConversation:
         self._remaining_seconds = limits.conversation_timeout
         self._earlier = earlier
         self._earlier_usage: ModelUsage | None = None
+        self._restarts = restarts
         self._first_call = FirstCall(restarts)
         self._request: Invocation | None = None
         self._started = 0.0
@@ -179,16 +180,22 @@ class HeldConversation:
         An environment has a state of its own, which nobody can restore.
         """
         earlier, self._earlier = self._earlier, None
-        if earlier is None or self._environment is not None or not isinstance(session, TakesEarlierTurns):
-            return
         script = self._planned_case.case.conversation
-        if script is None and not self._has_simulated_user():
-            return  # a user in Python may keep a state, too
-        turns = _finished_turns(earlier, script)
-        if turns and session.take_earlier_turns(turns, earlier.trace.final_state):
+        turns = [] if earlier is None else _finished_turns(earlier, script)
+        if earlier is None or not turns:
+            return
+        # a user in Python may keep a state, too
+        may_go_on = self._environment is None and (script is not None or self._has_simulated_user())
+        if (
+            may_go_on
+            and isinstance(session, TakesEarlierTurns)
+            and session.take_earlier_turns(turns, earlier.trace.final_state)
+        ):
             self.invocations[:] = turns
             self._final_state = earlier.trace.final_state
             self._earlier_usage = earlier.simulator
+        else:
+            self._restarts.add_resumed()
 
     def _has_simulated_user(self) -> bool:
         from fairtrial.simulate.user import SimulatedUsers
