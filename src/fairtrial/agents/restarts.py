@@ -1,4 +1,4 @@
-"""Restarts of a conversation: after a first call that failed with a transient status, and of a resumed run."""
+"""Restarts of conversations, after a transient status or in a resumed run, and replies of agents without a model."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ _LONGEST_PAUSE = 60.0
 
 
 class Restarts:
-    """Counts the conversations of a run that began again."""
+    """Counts the conversations of a run that began again, and the replies after a failed request to a model."""
 
     def __init__(self) -> None:
         self._conversations = 0
         self._resumed = 0
+        self._replies = 0
+        self._failed = ""
         self._example = ""
 
     def describe(self) -> list[str]:
@@ -35,12 +37,22 @@ class Restarts:
                 f"{count(self._resumed, 'conversation')} began again at the first message, because the agent, the user or "
                 "the environment cannot go on behind the turns of the interrupted run"
             )
+        if self._replies:
+            notes.append(
+                f"{count(self._replies, 'message')} had an answer although {self._failed}; if its attempt failed, the outage "
+                "may be the cause, and not the agent"
+            )
         return notes
 
     def add(self, error: BaseException) -> None:
         """Count a conversation that begins again for the first time."""
         self._conversations += 1
         self._example = self._example or shorten(describe_error(error), 200)
+
+    def add_reply(self, failed: str) -> None:
+        """Count a reply of an agent whose request to a model failed, as these words say."""
+        self._replies += 1
+        self._failed = self._failed or failed
 
     def add_resumed(self) -> None:
         """Count a conversation of a resumed run that does not go on behind its stored turns."""
