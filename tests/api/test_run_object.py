@@ -38,12 +38,12 @@ def run() -> fairtrial.Run:
 def test_a_store_may_be_a_path(tmp_path: Path) -> None:
     """Of a file, for a run and for its reader."""
     path = tmp_path / "my runs.db"
-    stored = fairtrial.evaluate(CASES, obedient, CRITERIA, store=path)
+    run_id = fairtrial.evaluate(CASES, obedient, CRITERIA, store=path).info.id
     assert path.exists()
-    assert fairtrial.open_run(stored.id, store=path).verdict == "failed"
-    assert fairtrial.open_run(stored.id, store=f"sqlite:///{path}").id == stored.id
-    recorded = [own for _, own in stored.recordings]
-    assert fairtrial.score(recorded, CASES, CRITERIA, store=path).id != stored.id
+    assert fairtrial.open_run(run_id, store=path).verdict == "failed"
+    assert fairtrial.open_run(run_id, store=f"sqlite:///{path}").info.id == run_id
+    recorded = [own for _, own in fairtrial.open_run(run_id, store=path).recordings]
+    assert fairtrial.score(recorded, CASES, CRITERIA, store=path).info.id != run_id
 
 
 def test_a_run_is_one_line(run: fairtrial.Run) -> None:
