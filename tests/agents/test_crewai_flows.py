@@ -264,7 +264,9 @@ class Ordering(Flow[Ordered]):  # type: ignore[misc]
 
 def test_a_class_whose_state_needs_values_is_refused_before_anything_runs() -> None:
     """CrewAI makes the state before the first message, so that every conversation would fail."""
-    with pytest.raises(UsageError, match=r"the flow Ordering needs values for message, order, .*initial_state=") as told:
+    with pytest.raises(
+        UsageError, match=r"the flow Ordering needs values for message, order, .*initial_state="
+    ) as told:
         find_agent(f"crewai:{__name__}:Ordering")
     assert told.value.code == "unusable-agent"
 

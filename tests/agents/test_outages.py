@@ -452,7 +452,9 @@ def test_an_empty_reply_after_a_refused_request_is_not_the_agents() -> None:
         failure = make_run(silent, "hi").cases[0].failure
     assert failure is not None
     assert failure.side == "infrastructure"
-    assert failure.cause == f"no reply, because a request to the model at {server.url}/chat/completions failed (HTTP 503)"
+    assert (
+        failure.cause == f"no reply, because a request to the model at {server.url}/chat/completions failed (HTTP 503)"
+    )
 
 
 def test_a_model_that_nobody_reaches_is_not_the_agents() -> None:
@@ -507,8 +509,8 @@ def test_a_reply_after_a_refused_request_is_noted() -> None:
 
 def test_a_request_that_is_answered_at_last_is_no_outage() -> None:
     """As the client of an SDK tries again."""
-    answered = iter([503, answers("You said: hi")])
-    with ChatServer(lambda _: next(answered)) as server:
+    answered: list[dict[str, Any] | int] = [answers("You said: hi"), 503]
+    with ChatServer(lambda _: answered.pop()) as server:
 
         def patient(_: str) -> str:
             with contextlib.suppress(HTTP.HTTPError):
@@ -536,8 +538,8 @@ def test_a_request_that_the_model_finds_wrong_is_the_agents() -> None:
 def test_an_answer_without_a_model_is_said_in_the_language_of_the_reader() -> None:
     """The note of the run, and the cause of the failure."""
     note = (
-        "1 message had an answer although a request to the model at http://h/v1/responses failed (HTTP 429); if its attempt "
-        "failed, the outage may be the cause, and not the agent"
+        "1 message had an answer although a request to the model at http://h/v1/responses failed (HTTP 429); if its "
+        "attempt failed, the outage may be the cause, and not the agent"
     )
     cause = "no reply, because a request to the model at http://h/v1/responses failed (HTTP 503)"
     for language in ("ko", "ja", "zh-CN", "zh-TW"):

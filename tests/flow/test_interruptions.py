@@ -145,8 +145,8 @@ def test_a_program_that_begins_again_after_a_resume_says_so() -> None:
     done = again(only_run())
     assert Path("seen.txt").read_text(encoding="utf-8").split() == ["1", "2", "3", "1", "2", "3", "4"]
     note = (
-        "note: 1 conversation began again at the first message, because the agent, the user or the environment cannot go "
-        "on behind the turns of the interrupted run"
+        "note: 1 conversation began again at the first message, because the agent, the user or the environment cannot "
+        "go on behind the turns of the interrupted run"
     )
     assert note in " ".join(done.out.split())
 

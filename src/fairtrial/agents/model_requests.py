@@ -117,7 +117,7 @@ def _sending(client: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
     try:
         yield inner
     except Exception as error:
-        request = args[0] if args and hasattr(args[0], "url") else _Sent(*(*args, "", "")[:2])
+        request = args[0] if args and hasattr(args[0], "url") else _AiohttpRequest(*(*args, "", "")[:2])
         if not _is_own(client) and find_outage(error) is not None and _path_in(request, options):
             _note_failure(request.url, error)
         raise
@@ -141,7 +141,7 @@ def _count(response: Any, options: Mapping[str, Any], inner: list[str], note: Ca
         note()
 
 
-class _Sent(NamedTuple):
+class _AiohttpRequest(NamedTuple):
     """A request of aiohttp, whose client makes it itself."""
 
     method: str

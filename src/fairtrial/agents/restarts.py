@@ -29,18 +29,18 @@ class Restarts:
         notes = []
         if self._conversations:
             notes.append(
-                f"{count(self._conversations, 'conversation')} began again, because the first call failed with a status "
-                f"that may pass, for example {self._example!r}; a first call is tried {_TRIES} times at most"
+                f"{count(self._conversations, 'conversation')} began again, because the first call failed with a "
+                f"status that may pass, for example {self._example!r}; a first call is tried {_TRIES} times at most"
             )
         if self._resumed:
             notes.append(
-                f"{count(self._resumed, 'conversation')} began again at the first message, because the agent, the user or "
-                "the environment cannot go on behind the turns of the interrupted run"
+                f"{count(self._resumed, 'conversation')} began again at the first message, because the agent, the user "
+                "or the environment cannot go on behind the turns of the interrupted run"
             )
         if self._replies:
             notes.append(
-                f"{count(self._replies, 'message')} had an answer although {self._failed}; if its attempt failed, the outage "
-                "may be the cause, and not the agent"
+                f"{count(self._replies, 'message')} had an answer although {self._failed}; if its attempt failed, "
+                "the outage may be the cause, and not the agent"
             )
         return notes
 

@@ -49,7 +49,11 @@ def describe_usage(error: click.ClickException) -> tuple[str, str]:
 
 def concerns_installation(error: FairtrialError) -> bool:
     """Return whether `fairtrial doctor` shows what is missing."""
-    return isinstance(error, StoreError) or error.code in _INSTALLATION_CODES or any(words in str(error) for words in _INSTALLATION)
+    return (
+        isinstance(error, StoreError)
+        or error.code in _INSTALLATION_CODES
+        or any(words in str(error) for words in _INSTALLATION)
+    )
 
 
 def print_json(args: Sequence[str], group: click.Group, message: str, code: str) -> None:

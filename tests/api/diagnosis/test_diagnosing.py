@@ -72,8 +72,8 @@ def test_a_tool_that_was_down_is_the_infrastructure() -> None:
     (note,) = notes([recorded], polite)
     assert note == (
         "'order': the side is the infrastructure and not the agent: 5 of 5 attempts pass with the recorded answer of "
-        "down, which was down, and 0 of 5 pass as the case is; the probability is 99.9% that this change makes the case "
-        "pass more often"
+        "down, which was down, and 0 of 5 pass as the case is; the probability is 99.9% that this change makes the "
+        "case pass more often"
     )
 
 
@@ -132,8 +132,8 @@ def test_a_simulated_user_is_replaced_by_that_of_an_attempt_that_passed() -> Non
     run = fairtrial.evaluate(EvalSet("s", (scenario,)), shop, [shipped], users=users, attempts=6, diagnose=6)
     (note,) = [note for note in run.summary.notes if note.startswith("diagnose")]
     assert note.startswith(
-        "diagnose: 'talk': the side is the simulator and not the agent: 6 of 6 attempts pass with the user of attempt 1, "
-        "which passed, and 1 of 6 pass as the case is"
+        "diagnose: 'talk': the side is the simulator and not the agent: 6 of 6 attempts pass with the user of attempt "
+        "1, which passed, and 1 of 6 pass as the case is"
     )
 
 

@@ -123,8 +123,9 @@ def _conclude(suspects: Sequence[Suspect], control: tuple[int, int], counts: Seq
     else:
         side = f"not decided between the {suspect.side} and the agent"
     return (
-        f"{side}: {counts[best][0]} of {counts[best][1]} attempts pass {suspect.removal}, and {control[0]} of {control[1]} "
-        f"pass as the case is; the probability is {_percent(probability)} that this change makes the case pass more often"
+        f"{side}: {counts[best][0]} of {counts[best][1]} attempts pass {suspect.removal}, and {control[0]} of "
+        f"{control[1]} pass as the case is; the probability is {_percent(probability)} that this change makes the case "
+        "pass more often"
     )
 
 
