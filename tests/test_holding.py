@@ -197,13 +197,17 @@ async def reply(message):
 '''
 
 
-def test_a_run_that_stops_at_a_failure_keeps_no_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other conversation has a finished turn, but the run says that it was not made."""
+@pytest.mark.parametrize("seconds", [0.0, 60.0])
+def test_a_run_that_stops_at_a_failure_keeps_no_turns(
+    seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other conversation has a finished turn, which may be stored, but the run says that it was not made."""
     enter(tmp_path, monkeypatch)
     Path("waiting_agent.py").write_text(WAITING, encoding="utf-8")
     write("test_config.json", MATCH)
     messages = [{"user_content": {"parts": [{"text": str(number)}]}} for number in range(1, 4)]
     write("two.evalset.json", eval_set({"eval_id": "long", "conversation": messages}, "fail"))
+    monkeypatch.setattr(recording, "KEEP_SECONDS", seconds)
     command("run", "two.evalset.json", "--agent", "waiting_agent:reply", "-x", "--concurrency", "2")
     run = fairtrial.open_run(command("runs").out.splitlines()[2].split()[0])
     assert [own.case_id for _, own in run.recordings] == ["fail"]

@@ -288,7 +288,7 @@ def test_each_error_of_a_group_is_named() -> None:
     )
 
 
-@pytest.mark.parametrize(("levels", "width"), [(20, 1), (2000, 1), (8, 3)])
+@pytest.mark.parametrize(("levels", "width"), [(20, 1), (2000, 1), (8, 3), (12, 3)])
 def test_an_error_below_many_groups_is_described_in_short(levels: int, width: int) -> None:
     """Each of several concurrent tasks may have tasks of its own."""
     error: Exception = ValueError("no seat")
@@ -302,6 +302,21 @@ def test_an_error_below_many_groups_is_described_in_short(levels: int, width: in
     assert found.failure is not None
     assert found.failure.cause.startswith("ExceptionGroup: both (2 sub-exceptions): ExceptionGroup: tasks (")
     assert ("ValueError: no seat" in found.failure.cause) is (levels < 40)
+
+
+def test_a_group_of_thousands_of_errors_is_shown_without_them() -> None:
+    """Python would write each of them down for seconds. The line of the agent stays."""
+
+    def nest(levels: int) -> Exception:
+        return ExceptionGroup("tasks", [nest(levels - 1) for _ in range(3)]) if levels else ValueError("no seat")
+
+    async def agent(_trace: Trace) -> str:
+        raise ExceptionGroup("both", [nest(7), KeyError("a")])
+
+    found = held(agent)
+    assert found.failure is not None
+    assert "in agent" in found.failure.traceback
+    assert found.failure.traceback.count("no seat") < 100
 
 
 def test_an_agent_that_returns_nothing_has_said_nothing() -> None:

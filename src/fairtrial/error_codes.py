@@ -114,7 +114,8 @@ ERROR_CODES: dict[str, ErrorCode] = {
         "No store is at the URL. By default, it is `.fairtrial/fairtrial.db` in the folder in which the command runs.",
         "Run the command in the folder of the run, or give `--store URL`. `fairtrial run` makes a store.",
         "fairtrial runs --store sqlite:///elsewhere.db",
-        "fairtrial: there is no store at sqlite:///elsewhere.db; `fairtrial run` makes one [no-such-store]",
+        "fairtrial: there is no store at sqlite:///elsewhere.db; `fairtrial run` makes one [no-such-store]\n"
+        "`fairtrial doctor` shows packages, keys, the store, programs and plugins.",
     ),
     "not-passed": ErrorCode(
         "`Run.check()` was called in Python, and the run did not pass. The message is its report.",

@@ -19,6 +19,7 @@ pytest.importorskip("agno")
 from agno.agent import Agent  # noqa: E402
 from agno.db.in_memory import InMemoryDb  # noqa: E402
 from agno.models.response import ModelResponse  # noqa: E402
+from agno.team import Team  # noqa: E402
 from agno.tools import tool  # noqa: E402
 from agno.tools.user_feedback import UserFeedbackTools  # noqa: E402
 from agno.workflow import HumanReview, Router, Step, Workflow  # noqa: E402
@@ -178,6 +179,50 @@ def test_the_case_decides_inside_a_workflow() -> None:
         fairtrial.EvalSet("set", (case,)), flow, {"tool_call_count_v1": 1}
     ).recordings
     assert replies(recording) == ["Result: cancelled Kim"]
+
+
+class Leader(ScriptedModel):
+    """Delegates once, then ends."""
+
+    async def ainvoke(self, messages: Any, **options: Any) -> Any:
+        """Answer a request."""
+        response = await super().ainvoke(messages, **options)
+        if any(message.role == "tool" for message in messages):
+            response.content, response.tool_calls = "Leader: done", []
+            return response
+        task = json.dumps({"member_id": "shop", "task": "cancel"})
+        function = {"name": "delegate_task_to_member", "arguments": task}
+        response.content, response.tool_calls = None, [{"id": "L1", "type": "function", "function": function}]
+        return response
+
+
+class Counted(Calling):
+    """Tells the tokens of each request."""
+
+    async def ainvoke(self, messages: Any, **options: Any) -> Any:
+        """Answer a request."""
+        usage = (await ScriptedModel.ainvoke(self, messages, **options)).response_usage
+        response = await super().ainvoke(messages, **options)
+        response.response_usage = usage
+        return response
+
+
+@pytest.mark.parametrize(("decision", "ran"), [("approve", ["Kim"]), ("reject", [])])
+def test_a_decision_about_a_call_of_a_member_is_recorded_with_what_follows(decision: Any, ran: list[str]) -> None:
+    """Agno goes on with the member outside of the call by which the team asked it. Its request has tokens, too."""
+    member = make_agent(cancel, model=Counted)
+    team = Team(name="desk", model=Leader(), members=[member], telemetry=False, db=InMemoryDb())
+    case = EvalCase("one", (Invocation(Message("Cancel it.")),), approvals={"cancel": decision})
+    (_, recording), *_ = fairtrial.evaluate(
+        fairtrial.EvalSet("set", (case,)), team, {"tool_call_count_v1": 1}
+    ).recordings
+    assert replies(recording) == ["Leader: done"]
+    assert ran == RAN
+    (turn,) = recording.trace.invocations
+    (result,) = [step for step in turn.steps or () if isinstance(step, ToolResult) and step.name == "cancel"]
+    assert result.approval is not None
+    assert result.approval.decision == decision
+    assert [usage.total_tokens for usage in turn.all_usages or ()] == [15] * 4
 
 
 def test_a_workflow_without_a_database_is_no_fault_of_the_agent() -> None:

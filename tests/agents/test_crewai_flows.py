@@ -9,6 +9,7 @@ from kinds import recorded
 from shop import TOOLS, get_order, saying
 
 import fairtrial
+from fairtrial.agents import find_agent
 from fairtrial.errors import UsageError
 from fairtrial.records.case import SessionInput
 from fairtrial.records.trace import ToolCall, ToolResult, Usage
@@ -243,6 +244,43 @@ def test_a_state_without_a_field_for_a_text_is_refused() -> None:
 
     with pytest.raises(UsageError, match=r"needs a field for the text of the user's message.*its fields are count"):
         recorded_with(Counting, "hello")
+
+
+class Ordered(BaseModel):
+    """A state that CrewAI cannot begin with."""
+
+    message: str
+    order: int
+
+
+class Ordering(Flow[Ordered]):  # type: ignore[misc]
+    """A flow that needs a state."""
+
+    @start()  # type: ignore[untyped-decorator]
+    def say(self) -> str:
+        """Echo the message."""
+        return f"{self.state.message} {self.state.order}"
+
+
+def test_a_class_whose_state_needs_values_is_refused_before_anything_runs() -> None:
+    """CrewAI makes the state before the first message, so that every conversation would fail."""
+    with pytest.raises(
+        UsageError, match=r"the flow Ordering needs values for message, order, .*initial_state="
+    ) as told:
+        find_agent(f"crewai:{__name__}:Ordering")
+    assert told.value.code == "unusable-agent"
+
+
+def test_a_factory_whose_state_needs_values_ends_the_run() -> None:
+    """It is a mistake of the setup, and not of the agent."""
+    with pytest.raises(UsageError, match="the flow Ordering needs values for message, order"):
+        recorded_with(lambda: Ordering(), "hello")  # noqa: PLW0108
+
+
+def test_a_factory_gives_the_values_of_the_state() -> None:
+    """As the refusal says."""
+    found = recorded_with(lambda: Ordering(initial_state=Ordered(message="", order=7)), "hello")
+    assert found.trace.invocations[0].reply == "hello 7"
 
 
 def test_a_model_that_a_step_asks_itself_is_counted() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
+import importlib.util
 import os
 import socket
 import urllib.error
@@ -14,6 +16,7 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, Silence
+from down_servers import refusing
 from kinds import KINDS, every, reached
 from shop import Outage, ProviderError, saying
 
@@ -21,6 +24,8 @@ import fairtrial
 from fairtrial import api
 from fairtrial.agents.outages import find_outage, outage_named
 from fairtrial.errors import AgentError, UsageError
+from fairtrial.text.languages import speaking
+from fairtrial.text.translated_lines import say_sentence
 
 CRITERIA = {"response_match_score": 0.5}
 every_local_kind = every(lambda kind: not kind.remote)
@@ -416,3 +421,128 @@ def test_a_closed_loop_in_a_library_is_not_the_agents(tmp_path: Path, monkeypatc
         assert failure is not None
         sides[name] = failure.side
     assert sides == {"client_in_site": "infrastructure", "client_in_shop": "agent"}
+
+
+HTTP: Any = importlib.import_module("httpx2" if importlib.util.find_spec("httpx2") else "httpx")
+
+
+def ask_model(url: str) -> str:
+    """Ask a model at a URL, as an agent without an SDK does."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    response = HTTP.post(f"{url}/chat/completions", json=body, timeout=5)
+    response.raise_for_status()
+    return str(response.json()["choices"][0]["message"]["content"])
+
+
+def answers(text: str) -> dict[str, Any]:
+    """The answer of a model."""
+    return {"choices": [{"message": {"role": "assistant", "content": text}}]}
+
+
+def test_an_empty_reply_after_a_refused_request_is_not_the_agents() -> None:
+    """The function catches the error, and says nothing."""
+    with ChatServer(lambda _: 503) as server:
+
+        def silent(_: str) -> str:
+            try:
+                return ask_model(server.url)
+            except HTTP.HTTPError:
+                return ""
+
+        failure = make_run(silent, "hi").cases[0].failure
+    assert failure is not None
+    assert failure.side == "infrastructure"
+    assert (
+        failure.cause == f"no reply, because a request to the model at {server.url}/chat/completions failed (HTTP 503)"
+    )
+
+
+def test_a_model_that_nobody_reaches_is_not_the_agents() -> None:
+    """The connection is refused."""
+    with refusing() as url:
+
+        def silent(_: str) -> None:
+            with contextlib.suppress(HTTP.HTTPError):
+                ask_model(url)
+
+        failure = make_run(silent, "hi").cases[0].failure
+    assert failure is not None
+    assert failure.side == "infrastructure"
+    assert failure.cause.startswith(f"no reply, because a request to the model at {url}/chat/completions failed (")
+    assert "ConnectError" in failure.cause
+
+
+def test_an_error_of_the_agents_own_after_a_refused_request_names_it() -> None:
+    """The agent reads an answer that is none. It is at fault, and the reason says what came before."""
+    with ChatServer(lambda _: 503) as server:
+
+        def careless(_: str) -> str:
+            answer = HTTP.post(f"{server.url}/chat/completions", json={"model": "m", "messages": []}).text
+            return str(answer["choices"])
+
+        failure = make_run(careless, "hi").cases[0].failure
+    assert failure is not None
+    assert failure.side == "agent"
+    assert failure.cause.endswith(
+        f"; before it, a request to the model at {server.url}/chat/completions failed (HTTP 503)"
+    )
+
+
+def test_a_reply_after_a_refused_request_is_noted() -> None:
+    """The agent excuses itself. Whether the model was needed, nobody knows."""
+    with ChatServer(lambda _: 429) as server:
+
+        def polite(_: str) -> str:
+            try:
+                return ask_model(server.url)
+            except HTTP.HTTPError:
+                return "Sorry, I cannot answer now."
+
+        run = make_run(polite, "hi")
+    assert run.cases[0].failure is None
+    (note,) = [note for note in run.summary.notes if "request to the model" in note]
+    assert note == (
+        f"1 message had an answer although a request to the model at {server.url}/chat/completions failed (HTTP 429); "
+        "if its attempt failed, the outage may be the cause, and not the agent"
+    )
+
+
+def test_a_request_that_is_answered_at_last_is_no_outage() -> None:
+    """As the client of an SDK tries again."""
+    answered: list[dict[str, Any] | int] = [answers("You said: hi"), 503]
+    with ChatServer(lambda _: answered.pop()) as server:
+
+        def patient(_: str) -> str:
+            with contextlib.suppress(HTTP.HTTPError):
+                return ask_model(server.url)
+            return ask_model(server.url)
+
+        run = make_run(patient, "hi")
+    assert run.cases[0].failure is None
+    assert not [note for note in run.summary.notes if "request to the model" in note]
+
+
+def test_a_request_that_the_model_finds_wrong_is_the_agents() -> None:
+    """The status 400 speaks about the request."""
+    with ChatServer(lambda _: 400) as server:
+
+        def silent(_: str) -> None:
+            with contextlib.suppress(HTTP.HTTPError):
+                ask_model(server.url)
+
+        run = make_run(silent, "hi")
+    assert run.cases[0].failure is None
+    assert run.summary.invalid == {}
+
+
+def test_an_answer_without_a_model_is_said_in_the_language_of_the_reader() -> None:
+    """The note of the run, and the cause of the failure."""
+    note = (
+        "1 message had an answer although a request to the model at http://h/v1/responses failed (HTTP 429); if its "
+        "attempt failed, the outage may be the cause, and not the agent"
+    )
+    cause = "no reply, because a request to the model at http://h/v1/responses failed (HTTP 503)"
+    for language in ("ko", "ja", "zh-CN", "zh-TW"):
+        with speaking(language):
+            for text in (note, cause):
+                assert "model" not in say_sentence(text)

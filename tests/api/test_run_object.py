@@ -35,6 +35,17 @@ def run() -> fairtrial.Run:
     return fairtrial.evaluate(CASES, obedient, CRITERIA)
 
 
+def test_a_store_may_be_a_path(tmp_path: Path) -> None:
+    """Of a file, for a run and for its reader."""
+    path = tmp_path / "my runs.db"
+    run_id = fairtrial.evaluate(CASES, obedient, CRITERIA, store=path).info.id
+    assert path.exists()
+    assert fairtrial.open_run(run_id, store=path).verdict == "failed"
+    assert fairtrial.open_run(run_id, store=f"sqlite:///{path}").info.id == run_id
+    recorded = [own for _, own in fairtrial.open_run(run_id, store=path).recordings]
+    assert fairtrial.score(recorded, CASES, CRITERIA, store=path).info.id != run_id
+
+
 def test_a_run_is_one_line(run: fairtrial.Run) -> None:
     """A notebook and a debugger show it."""
     assert re.fullmatch(r"<Run \S+: failed, 2 passed, 1 failed>", repr(run))

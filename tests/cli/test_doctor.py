@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import fairtrial
 import fairtrial.api.doctor as examined
 from fairtrial import agents, api
-from fairtrial.cli import main
+from fairtrial.cli import main, shown_errors
 from fairtrial.cli.doctor_command import doctor
+from fairtrial.error_codes import ERROR_CODES
+from fairtrial.errors import StoreError, UsageError
 
 
 def rows(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
@@ -69,8 +74,9 @@ HINT = "`fairtrial doctor` shows packages, keys, the store, programs and plugins
         (["--agent", "harness:broken.json"], "2"),
         (["--agent", "strange:shop"], "2"),
         (["--agent", "doctor_shop:agent", "--store", "sqlite:///wrong.db"], "4"),
+        (["--agent", "doctor_shop:agent", "--store", "sqlite:///absent.db", "--resume", "1"], "2"),
     ],
-    ids=["package", "program", "plugin", "store"],
+    ids=["package", "program", "plugin", "store", "absent store"],
 )
 def test_a_refusal_about_the_installation_ends_with_the_command(
     arguments: list[str],
@@ -90,6 +96,29 @@ def test_a_refusal_about_the_installation_ends_with_the_command(
     with pytest.raises(SystemExit, match=code):
         main(["run", "one.csv", "--store", "none", *arguments])
     assert capsys.readouterr().err.endswith(HINT)
+
+
+@pytest.mark.parametrize("code", ["missing-key", "missing-package", "no-such-store", "store-failed"])
+def test_every_refusal_with_a_code_of_the_installation_ends_with_the_command(code: str) -> None:
+    """Whatever its words are, and as the page of errors prints it."""
+    error = StoreError("no") if code == "store-failed" else UsageError("no", code=code)
+    assert shown_errors.concerns_installation(error)
+    entry = ERROR_CODES[code]
+    assert not entry.output or entry.output.endswith(HINT.strip())
+
+
+def test_every_refusal_about_a_version_or_a_key_has_a_code_of_the_installation() -> None:
+    """A refusal in the source that names a package to install or a variable to set has one of the codes."""
+    source = Path(fairtrial.__file__).parent
+    raised = [
+        (file.name, node.lineno, ast.unparse(node))
+        for file in source.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "").endswith("Error")
+    ]
+    about = [own for own in raised if re.search(r"pip install|no key; set", own[2])]
+    assert len(about) >= 3
+    assert [own[:2] for own in about if not re.search(r"code='(missing-key|missing-package)'", own[2])] == []
 
 
 def test_a_refusal_about_the_input_does_not(

@@ -75,7 +75,7 @@ def killed(remains: Path, tmp_path: Path) -> str:
 
 def only_run() -> str:
     """The id of the one run in the store."""
-    (row,) = fairtrial("runs").out.splitlines()[2:]
+    (row,) = [row for row in fairtrial("runs").out.splitlines()[2:] if row.lstrip()[:2] == "20"]
     return row.split()[0]
 
 
@@ -105,6 +105,50 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() -> None:
     resumed = fairtrial(*command, "--json", "-")
     assert [one["case_id"] for one in resumed.json["attempts"]] == CASES
     assert resumed.json["run"]["id"] == command[-1]
+
+
+def test_sigterm_stores_the_turns_and_says_how_to_go_on() -> None:
+    """A container that stops sends SIGTERM. The run ends with 143, and its line finishes it, as after Ctrl-C."""
+    process = waiting()
+    process.send_signal(signal.SIGTERM)
+    done = finish(process)
+    assert done.code == 143
+    assert "Traceback" not in done.err
+    (line,) = [line for line in done.err.splitlines() if "fairtrial run --resume" in line]
+    STOPPED.touch()
+    resumed = fairtrial(*line.partition("fairtrial ")[2].split(), "--json", "-")
+    assert [one["case_id"] for one in resumed.json["attempts"]] == CASES
+
+
+PROGRAM = """
+import json, os, pathlib, signal, sys
+
+for line in sys.stdin:
+    text = json.loads(line)["message"]
+    with open("seen.txt", "a") as file:
+        file.write(f"{text} ")
+    if text == "3" and not pathlib.Path("again").exists():
+        os.kill(os.getppid(), signal.SIGTERM)
+        continue
+    print(json.dumps({"reply": text}), flush=True)
+"""
+
+
+def test_a_program_that_begins_again_after_a_resume_says_so() -> None:
+    """Two turns were stored at SIGTERM. Nobody can tell them to a program, so that all messages are sent again."""
+    Path("program.py").write_text(PROGRAM, encoding="utf-8")
+    messages = [{"user_content": {"parts": [{"text": str(number)}]}} for number in range(1, 5)]
+    write("long.evalset.json", eval_set({"eval_id": "long", "conversation": messages}))
+    assert finish(start("run", "long.evalset.json", "--agent", f"process:{sys.executable} program.py")).code == 143
+    assert [len(recording.trace.invocations) for recording in recorded().values()] == [2]
+    Path("again").touch()
+    done = again(only_run())
+    assert Path("seen.txt").read_text(encoding="utf-8").split() == ["1", "2", "3", "1", "2", "3", "4"]
+    note = (
+        "note: 1 conversation began again at the first message, because the agent, the user or the environment cannot "
+        "go on behind the turns of the interrupted run"
+    )
+    assert note in " ".join(done.out.split())
 
 
 def test_ctrl_c_does_not_wait_for_an_agent_that_hangs() -> None:

@@ -46,6 +46,25 @@ def test_tokens_above_the_limit_fail_even_if_a_call_does_not_report_its_own() ->
 @pytest.mark.parametrize(
     ("check", "value"),
     [
+        (WorkspaceCheck("seconds", at_most=9), None),
+        (WorkspaceCheck("seconds", at_most=2), 0),
+        (WorkspaceCheck("seconds", at_least=3), 1),
+        (WorkspaceCheck("seconds", at_least=4), None),
+        (WorkspaceCheck("seconds", at_least=2, at_most=9), None),
+    ],
+)
+def test_a_turn_without_a_time_leaves_only_a_limit_that_the_others_pass(
+    check: WorkspaceCheck, value: float | None
+) -> None:
+    """The turn may have taken any time, and can only add to the three seconds of the other."""
+    timed = msgspec.structs.replace(DONE, durations=Durations(3.0))
+    untimed = msgspec.structs.replace(DONE, durations=None)
+    assert score(check, of=trace(timed, untimed)) == [value]
+
+
+@pytest.mark.parametrize(
+    ("check", "value"),
+    [
         (WorkspaceCheck("contains", texts=("12:30", "tide")), 1),
         (WorkspaceCheck("contains", texts=("12:30", "low")), 0),
         (WorkspaceCheck("not_contains", texts=("LOW",)), 1),

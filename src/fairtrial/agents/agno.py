@@ -14,7 +14,7 @@ from fairtrial.agents.calling import declaration
 from fairtrial.agents.nested_runs import ToolAtWork, current_stage, observe_in_tools, observe_unreached, on_stage
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, Opening
 from fairtrial.agents.observer import Observer
-from fairtrial.agents.observers.agno_pauses import EXTRA, AgnoPause, PausingSession
+from fairtrial.agents.observers.agno_pauses import EXTRA, AgnoPause, PausingSession, call_in
 from fairtrial.agents.plain import as_response, as_text, is_reply, plain
 from fairtrial.agents.routing import describe_declaration
 from fairtrial.agents.token_usage import token_usage
@@ -93,8 +93,12 @@ class AgnoSession(PausingSession):
         return self._latest
 
     async def _continue_run(self, pause: AgnoPause) -> Any:
+        """Go on. A team then runs its member outside of the call by which the team asked the member."""
         requirements = pause.requirements
-        self._latest = await self._agent.acontinue_run(self._latest, requirements=requirements, **self._session)
+        for requirement in requirements:
+            self._observer.expect_result(call_in(requirement))
+        with on_stage("agno", self._observer):
+            self._latest = await self._agent.acontinue_run(self._latest, requirements=requirements, **self._session)
         return self._latest
 
     def _end(self, run: Any, status: str) -> Iterable[Item]:

@@ -6,10 +6,11 @@ import inspect
 import json
 import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from fairtrial.agents.crewai_flow import FlowSession
+from fairtrial.agents.crewai_flow import FlowSession, list_missing_fields
 from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observers.crewai_observer import (
@@ -26,7 +27,8 @@ from fairtrial.records.trace import AgentDetails, Message, Part
 from fairtrial.system.importing import import_extra
 
 if TYPE_CHECKING:
-    from fairtrial.protocols import Item
+    from fairtrial.protocols import Environment, Item
+    from fairtrial.records.case import EvalCase
 
 _QUIET = {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false", "CREWAI_DISABLE_VERSION_CHECK": "true"}
 _MESSAGE = "message"
@@ -56,7 +58,23 @@ class CrewAgent(ObservedFramework):
             os.environ.setdefault(name, value)
         # Without a handler, Python would print the warnings of CrewAI.
         logging.getLogger("crewai").addHandler(logging.NullHandler())
-        return super().at(target)
+        agent = super().at(target)
+        if inspect.isclass(agent.source.thing) and (missing := list_missing_fields(agent.source.thing)):
+            raise _refuse_state(agent.source.thing.__name__, missing)
+        return agent
+
+    @asynccontextmanager
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[FrameworkSession]:
+        """Open a conversation. Raises UsageError if a factory begins a flow without the values of its state."""
+        async with AsyncExitStack() as stack:
+            try:
+                session = await stack.enter_async_context(super().__call__(case, environment))
+            except Exception as error:
+                flow = _find_flow(error)
+                if flow is None or not (missing := list_missing_fields(flow)):
+                    raise
+                raise _refuse_state(flow.__name__, missing) from error
+            yield session
 
     @staticmethod
     def is_agent(thing: Any) -> bool:
@@ -74,6 +92,25 @@ class CrewAgent(ObservedFramework):
         if _is_project(opening.thing):
             opening = opening._replace(thing=opening.thing.crew())
         return FlowSession(opening) if _is_flow(opening.thing) else CrewSession(opening)
+
+
+def _find_flow(error: Exception) -> type | None:
+    """Return the class of the flow that an exception of Pydantic says cannot be made, or None."""
+    place = error.__traceback__
+    while place is not None:
+        own = place.tb_frame.f_locals.get("self")
+        if _is_flow(own) and getattr(error, "title", "") == type(own).__name__:
+            return type(own)
+        place = place.tb_next
+    return None
+
+
+def _refuse_state(name: str, missing: Sequence[str]) -> UsageError:
+    return UsageError(
+        f"the state of the flow {name} needs values for {', '.join(missing)}, which CrewAI asks for before a message; "
+        f"give these fields a default, or name a function that returns {name}(initial_state=...)",
+        code="unusable-agent",
+    )
 
 
 class CrewSession(ObservedSession):

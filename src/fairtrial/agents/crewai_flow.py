@@ -170,6 +170,13 @@ def _message_input(flow: Any, inputs: dict[str, Any]) -> str:
     )
 
 
+def list_missing_fields(flow: type) -> list[str]:
+    """Return the fields without a default in the state of a class of flows, which begins each flow by itself."""
+    kind = getattr(flow, "_initial_state_t", None) or getattr(flow, "initial_state", None)
+    fields = getattr(kind, "model_fields", None) if isinstance(kind, type) else None
+    return [str(name) for name, own in (fields or {}).items() if name != "id" and own.is_required()]
+
+
 def _may_be_text(annotation: Any) -> bool:
     """Whether a field may take a text. A type that is not known, for example a class with a validator, may do so."""
     members = (get_origin(member) or member for member in list_types(annotation))

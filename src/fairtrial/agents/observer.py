@@ -104,6 +104,10 @@ class Observer:
             self._times.end("tool", call_id)
             self._report(ToolResult(call.name, response, call_id, call.author, is_error=is_error, inner=inner))
 
+    def expect_result(self, call: ToolCall) -> None:
+        """Wait for the result of a call that another observer has reported, for example inside of a tool."""
+        self._open_calls.setdefault(call.id, call)
+
     def note_token(self) -> None:
         """Note that the agent streams a piece of text to the user."""
         self._times.note_token()

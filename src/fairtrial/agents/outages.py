@@ -155,6 +155,11 @@ def outage_named(name: object) -> Exception | None:
     return ConnectionError(name) if status is None else ReportedOutageError(name, status)
 
 
+def is_outage(status: int) -> bool:
+    """Return whether a status of HTTP says that the server did not work, and nothing about the request."""
+    return status in _OUTAGES or status >= 500
+
+
 def find_outage(error: BaseException) -> Outage | None:
     """Return the outage that caused an exception, or None if the agent is responsible for the exception.
 
@@ -186,8 +191,7 @@ def _find_link(error: BaseException, levels: int = _LONGEST_CHAIN) -> tuple[Base
             return last
         status = _status(link)
         if status is not None:
-            is_outage = status in _OUTAGES or status >= 500
-            return (link, Outage(status, _retry_after(link))) if is_outage else None
+            return (link, Outage(status, _retry_after(link))) if is_outage(status) else None
         if _is_transport_error(link) or is_missing_key(link) or uses_other_loop(link) or _is_lost_server(link):
             return link, Outage(None)
     return None

@@ -1,11 +1,11 @@
-"""Restarts of a conversation if its first call failed with a transient status."""
+"""Restarts of conversations, after a transient status or in a resumed run, and replies of agents without a model."""
 
 from __future__ import annotations
 
 import asyncio
 
 from fairtrial.agents.outages import find_outage
-from fairtrial.text.display import describe_error, shorten
+from fairtrial.text.display import count, describe_error, shorten
 
 _TRIES = 4
 _PAUSE = 1.0
@@ -15,27 +15,48 @@ _LONGEST_PAUSE = 60.0
 
 
 class Restarts:
-    """Counts the conversations of a run that began again."""
+    """Counts the conversations of a run that began again, and the replies after a failed request to a model."""
 
     def __init__(self) -> None:
         self._conversations = 0
+        self._resumed = 0
+        self._replies = 0
+        self._failed = ""
         self._example = ""
 
-    @property
-    def summary(self) -> str:
-        """A note about the conversations that began again. It is empty if there were none."""
-        if not self._conversations:
-            return ""
-        subject = "1 conversation" if self._conversations == 1 else f"{self._conversations} conversations"
-        return (
-            f"{subject} began again, because the first call failed with a status that may pass, "
-            f"for example {self._example!r}; a first call is tried {_TRIES} times at most"
-        )
+    def describe(self) -> list[str]:
+        """Return a note about the conversations that began again, for each cause of a restart."""
+        notes = []
+        if self._conversations:
+            notes.append(
+                f"{count(self._conversations, 'conversation')} began again, because the first call failed with a "
+                f"status that may pass, for example {self._example!r}; a first call is tried {_TRIES} times at most"
+            )
+        if self._resumed:
+            notes.append(
+                f"{count(self._resumed, 'conversation')} began again at the first message, because the agent, the user "
+                "or the environment cannot go on behind the turns of the interrupted run"
+            )
+        if self._replies:
+            notes.append(
+                f"{count(self._replies, 'message')} had an answer although {self._failed}; if its attempt failed, "
+                "the outage may be the cause, and not the agent"
+            )
+        return notes
 
     def add(self, error: BaseException) -> None:
         """Count a conversation that begins again for the first time."""
         self._conversations += 1
         self._example = self._example or shorten(describe_error(error), 200)
+
+    def add_reply(self, failed: str) -> None:
+        """Count a reply of an agent whose request to a model failed, as these words say."""
+        self._replies += 1
+        self._failed = self._failed or failed
+
+    def add_resumed(self) -> None:
+        """Count a conversation of a resumed run that does not go on behind its stored turns."""
+        self._resumed += 1
 
 
 class FirstCall:

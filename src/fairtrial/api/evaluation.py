@@ -17,8 +17,11 @@ from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.judge.judges import Judges
 from fairtrial.recording.holding import DIRECT, Holding
+from fairtrial.system.paths import name_store
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fairtrial.api.arguments import Paths
     from fairtrial.api.attempt_planning import Attempts
     from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
@@ -87,7 +90,7 @@ def _plan_evaluate(
     reply_timeout: float | None = None,
     only: Sequence[str] = (),
     columns: Mapping[str, str] = NO_COLUMNS,
-    store: str | None = None,
+    store: str | Path | None = None,
     judges: Judges | None = None,
     users: Users | None = None,
     environment: Environments | Mapping[str, Any] | None = None,
@@ -107,7 +110,7 @@ def _plan_evaluate(
     `agent` is a function of the conversation so far, `module:function`, or an object with the protocol `Agent`.
     If `criteria` is None, they are in the `test_config.json` beside each file, or are ADK's defaults. `reply_timeout`
     is in seconds. `columns` names the columns of a table, for example `{"input": "question"}`; others are guessed.
-    `store` is a SQLAlchemy URL. Without a store, the results live as long as the returned run.
+    `store` is a SQLAlchemy URL, or the path of a file. Without a store, the results live as long as the returned run.
 
     `judges` names the models that judge. `users` play the users of scenarios instead of the configuration's
     `user_simulator_config`. `environment` answers tool calls instead of its `environment_simulation_config`. It is a
@@ -136,7 +139,7 @@ def _plan_evaluate(
         holding=holding,
         diagnose=diagnose,
     )
-    return PlannedRun(plan_run(eval_set, agent, criteria, reading, run), store, reuse)
+    return PlannedRun(plan_run(eval_set, agent, criteria, reading, run), name_store(store), reuse)
 
 
 def _plan_score(
@@ -149,7 +152,7 @@ def _plan_score(
     jobs: int = 1,
     only: Sequence[str] = (),
     columns: Mapping[str, str] = NO_COLUMNS,
-    store: str | None = None,
+    store: str | Path | None = None,
     judges: Judges | None = None,
     reuse: str | None = None,
     allow_code: bool = False,
@@ -173,7 +176,7 @@ def _plan_score(
         max_incomplete=max_incomplete,
     )
     run = RunOptions(concurrency=concurrency, jobs=jobs, judges=judges or Judges())
-    return PlannedRun(plan_score(recordings, eval_set, criteria, reading, run), store, reuse)
+    return PlannedRun(plan_score(recordings, eval_set, criteria, reading, run), name_store(store), reuse)
 
 
 evaluate = _run_now(_plan_evaluate, "evaluate")

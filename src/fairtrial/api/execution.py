@@ -253,6 +253,8 @@ class _Stages:
     versions: AgentVersions = field(default_factory=AgentVersions)
     in_work: dict[tuple[int, int], Pair] = field(default_factory=dict)
     """The conversations that are being scored, by position and attempt."""
+    kept_places: set[tuple[int, int]] = field(default_factory=set)
+    """The conversations of which only some turns are stored."""
     is_stopped: bool = False
     """Whether the run ends before all of its conversations are held, and nothing will go on behind their turns."""
 
@@ -270,6 +272,7 @@ class _Stages:
                     self.events.on_result(result, verdict)
                     if plan.exit_first and verdict not in (Verdict.PASSED, Verdict.INFORMATIONAL):
                         self.is_stopped = True
+                        self.store.remove_recordings(plan.info.id, self.kept_places)
                         self.note("stopped at the first attempt that did not pass (-x); the others were not made")
                         return decision
             if gate is not None:
@@ -318,12 +321,14 @@ class _Stages:
                 plan, cases, self.attempts_to_skip, earlier=self.partial_recordings, watcher=watcher
             ):
                 self.store.add_recording(plan.info.id, case.position, recording)
+                self.kept_places.discard((case.position, recording.attempt))
                 self.events.on_recording(recording)
                 yield self._begin(case, recording)
 
     def _keep_turns(self, case: PlannedCase, recording: Recording) -> None:
         """Store the turns of a conversation that is not over, for a run that goes on after an interruption."""
         if not self.is_stopped:
+            self.kept_places.add((case.position, recording.attempt))
             self.store.add_recording(self.plan.info.id, case.position, recording)
 
 

@@ -23,6 +23,7 @@ from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.summary import Summary
 from fairtrial.records.trace import Trace
 from fairtrial.reports.attempts import CaseAttempts, by_case
+from fairtrial.system.paths import name_store
 from fairtrial.system.unreadable_rows import EXPLANATION
 from fairtrial.text.globs import fits
 
@@ -359,12 +360,12 @@ def clustered(summary: Summary, store: Store, info: RunInfo) -> Summary:
     return with_clustered_intervals(summary, every, valid)
 
 
-def open_run(run_id: str, *, store: str | None = None) -> Run:
-    """Return a stored run by its id, or by the beginning of its id. `store` is a SQLAlchemy URL.
+def open_run(run_id: str, *, store: str | Path | None = None) -> Run:
+    """Return a stored run by its id, or by the beginning of its id. `store` is a SQLAlchemy URL or a path.
 
     Without `store`, the run is in `.fairtrial/fairtrial.db`. The numbers of an unfinished run are computed from the
     results so far. Raises UsageError if the store or the run does not exist.
     """
     from fairtrial.store import DEFAULT_URL
 
-    return reread(store or DEFAULT_URL, run_id)
+    return reread(name_store(store) or DEFAULT_URL, run_id)

@@ -23,6 +23,7 @@ from fairtrial.cli.outputs.alarm_posts import AlarmPosts
 from fairtrial.cli.outputs.github import is_github, step_summary, without_commands, write_annotations
 from fairtrial.cli.outputs.output_files import collect_inputs, store_file
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
+from fairtrial.cli.termination import Terminated, interrupted_by_sigterm
 from fairtrial.errors import UsageError
 
 if TYPE_CHECKING:
@@ -273,6 +274,7 @@ def run_and_report(
     try:
         activity = "scoring" if plan.agent is None else "talking to the agent"
         with (
+            interrupted_by_sigterm(),
             output.only_report_on_stdout(),
             Progress(plan.total, quiet=output.quiet, activity=activity) as progress,
         ):
@@ -290,14 +292,14 @@ def run_and_report(
                 resumed=resumed,
                 reuse=reuse,
             )
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:
             command = api.resume_command(plan.info, url)
             echo(f"finished attempts are stored; continue with: {command}", err=True)
         if plan.judges.models.batch is not None:
             echo("batches stay at their provider, and the same command waits for the same batches", err=True)
-        return exit_codes.INTERRUPTED
+        return exit_codes.TERMINATED if isinstance(interrupt, Terminated) else exit_codes.INTERRUPTED
     code = report_run(run, url, output)
     return code if gate is None else gate.decide(run, url or api.DEFAULT_URL, output)
 

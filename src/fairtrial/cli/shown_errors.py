@@ -23,6 +23,7 @@ _NEEDS = "needs "
 _NO_VALUE = "requires an argument."
 _NO_FILE = "does not exist."
 _FILE_SYSTEM = "file-system"
+_INSTALLATION_CODES = ("missing-key", "missing-package", "no-such-store")
 _INSTALLATION = ("pip install", "_API_KEY", "HF_TOKEN", "is on PATH", "does not start", "the entry point")
 """The words of a refusal that is about the installation and not about the input: an area that `doctor` examines."""
 
@@ -48,7 +49,11 @@ def describe_usage(error: click.ClickException) -> tuple[str, str]:
 
 def concerns_installation(error: FairtrialError) -> bool:
     """Return whether `fairtrial doctor` shows what is missing."""
-    return isinstance(error, StoreError) or any(words in str(error) for words in _INSTALLATION)
+    return (
+        isinstance(error, StoreError)
+        or error.code in _INSTALLATION_CODES
+        or any(words in str(error) for words in _INSTALLATION)
+    )
 
 
 def print_json(args: Sequence[str], group: click.Group, message: str, code: str) -> None:

@@ -68,9 +68,7 @@ def _decide_steps(check: WorkspaceCheck, trace: Trace) -> Decision:
     if check.type == "tokens":
         return _decide_tokens(check, trace)
     if check.type == "seconds":
-        durations = [item.durations.total for item in trace.invocations if item.durations is not None]
-        seconds = [total for total in durations if total is not None]
-        return decide_number(check, sum(seconds), "seconds") if seconds else Decision(None, "no time is recorded")
+        return _decide_seconds(check, trace)
     if unknown := unknown_calls(trace.invocations):
         return Decision(None, unknown)
     calls = [call.name for call in _calls(trace)]
@@ -82,6 +80,17 @@ def _decide_steps(check: WorkspaceCheck, trace: Trace) -> Decision:
         return Decision(not tools, f"called {', '.join(tools)}" if tools else "called none of them")
     names = [*used_skills(trace)] if check.type == "uses_skills" else calls
     return _in_order(check.tools, names, check.order)
+
+
+def _decide_seconds(check: WorkspaceCheck, trace: Trace) -> Decision:
+    """Decide by the time of all turns. If some have none, only a limit that the others pass is decided."""
+    totals = [item.durations.total if item.durations is not None else None for item in trace.invocations]
+    seconds = [total for total in totals if total is not None]
+    is_too_long = check.at_most is not None and sum(seconds) > check.at_most
+    is_long_enough = check.at_most is None and check.at_least is not None and sum(seconds) >= check.at_least
+    if len(seconds) < len(totals) and not is_too_long and not is_long_enough:
+        return Decision(None, f"{len(totals) - len(seconds)} of {len(totals)} turns have no time")
+    return decide_number(check, sum(seconds), "seconds") if seconds else Decision(None, "no time is recorded")
 
 
 def _decide_tokens(check: WorkspaceCheck, trace: Trace) -> Decision:

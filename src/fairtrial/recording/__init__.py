@@ -116,8 +116,8 @@ async def record(
     finally:
         if isinstance(agent, OwnProcesses):
             await agent.end()
-    if running.restarts.summary:
-        watcher.note(running.restarts.summary)
+    for remark in running.restarts.describe():
+        watcher.note(remark)
     silent: object = agent if running.lacks_calls else None
     if isinstance(silent, ExplainsMissingCalls) and silent.missing_calls:
         watcher.note(silent.missing_calls)

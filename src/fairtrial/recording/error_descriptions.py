@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +31,8 @@ _OWN_FOLDERS = (f"{Path(__file__).parents[1]}{os.sep}", f"{Path(asyncio.__file__
 _CALLERS = ("function.py", "calling.py", "factories.py")
 """Modules that call functions of the user directly."""
 _LONGEST_TRACEBACK = 20_000
+_MOST_ERRORS = 1_000
+"""The most errors of a group that are searched, or shown in a traceback."""
 SIDES: dict[type[BaseException], Side] = {
     SimulatorError: "simulator",
     SimulatedToolError: "environment",
@@ -59,15 +63,19 @@ def unwrap_group(error: BaseException) -> BaseException:
     MCP server is such a block, so that a reply which is too late arrives in a group. A group of other errors stays
     whole, because its message and its class are of the agent: a case can expect them.
     """
+    links = itertools.islice(_walk_group(error), _MOST_ERRORS)
+    return next((link for link in links if isinstance(link, _OWN_ERRORS)), error)
+
+
+def _walk_group(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, and the errors in its group at any depth, each once."""
     waiting, seen = [error], set[int]()
     while waiting:
         link = waiting.pop()
+        yield link
         if isinstance(link, BaseExceptionGroup):
             waiting += (inner for inner in reversed(link.exceptions) if id(inner) not in seen)
             seen.update(map(id, link.exceptions))
-        elif isinstance(link, _OWN_ERRORS):
-            return link
-    return error
 
 
 def find_side(error: BaseException) -> Side:
@@ -135,7 +143,11 @@ def shorten_traceback(error: BaseException) -> str:
     first = error.__traceback__
     while first is not None and _is_own(first.tb_frame.f_code.co_filename):
         first = first.tb_next
-    lines = traceback.format_exception(type(error), error, first or error.__traceback__)
+    place = first or error.__traceback__
+    if next(itertools.islice(_walk_group(error), _MOST_ERRORS, None), None) is not None:
+        lines = [*traceback.format_tb(place), describe_error(error)]  # Python would take seconds for all of them
+    else:
+        lines = traceback.format_exception(type(error), error, place)
     text = "".join(lines).encode("utf-8", "replace").decode()
     return text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"
 

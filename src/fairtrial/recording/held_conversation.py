@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from fairtrial.agents.model_requests import describe_failed, failed_requests
 from fairtrial.agents.outages import find_outage
 from fairtrial.agents.restarts import FirstCall, Restarts
 from fairtrial.agents.sending import send_message
@@ -90,11 +91,13 @@ class HeldConversation:
         self._remaining_seconds = limits.conversation_timeout
         self._earlier = earlier
         self._earlier_usage: ModelUsage | None = None
+        self._restarts = restarts
         self._first_call = FirstCall(restarts)
         self._request: Invocation | None = None
         self._started = 0.0
         self._builder = InvocationBuilder()
         self._gap = ""
+        self._failed_requests: Mapping[str, Exception] = {}
         self._environment: ObservedEnvironment | None = None
         self._final_state: dict[str, Json] | None = None
         self._session: Session | None = None
@@ -179,16 +182,22 @@ class HeldConversation:
         An environment has a state of its own, which nobody can restore.
         """
         earlier, self._earlier = self._earlier, None
-        if earlier is None or self._environment is not None or not isinstance(session, TakesEarlierTurns):
-            return
         script = self._planned_case.case.conversation
-        if script is None and not self._has_simulated_user():
-            return  # a user in Python may keep a state, too
-        turns = _finished_turns(earlier, script)
-        if turns and session.take_earlier_turns(turns, earlier.trace.final_state):
+        turns = [] if earlier is None else _finished_turns(earlier, script)
+        if earlier is None or not turns:
+            return
+        # a user in Python may keep a state, too
+        may_go_on = self._environment is None and (script is not None or self._has_simulated_user())
+        if (
+            may_go_on
+            and isinstance(session, TakesEarlierTurns)
+            and session.take_earlier_turns(turns, earlier.trace.final_state)
+        ):
             self.invocations[:] = turns
             self._final_state = earlier.trace.final_state
             self._earlier_usage = earlier.simulator
+        else:
+            self._restarts.add_resumed()
 
     def _has_simulated_user(self) -> bool:
         from fairtrial.simulate.user import SimulatedUsers
@@ -258,10 +267,16 @@ class HeldConversation:
         async with pace:
             self._started = time.perf_counter()
             messages = send_message(session, request.user.text, request.user.parts)
-            async with self._time_limit(), aclosing(messages) as items:
-                async for item in items:
-                    self._builder.add(_as_stored(item))
+            with failed_requests() as self._failed_requests:
+                async with self._time_limit(), aclosing(messages) as items:
+                    async for item in items:
+                        self._builder.add(_as_stored(item))
         self._builder.check()
+        if self._failed_requests:
+            if not self._builder.has_content:
+                error = next(iter(self._failed_requests.values()))
+                raise AgentError(f"no reply, because {describe_failed(self._failed_requests)}") from error
+            self._restarts.add_reply(describe_failed(self._failed_requests))
         return self._builder.with_reply(request, time.perf_counter() - self._started)
 
     @asynccontextmanager
@@ -347,6 +362,8 @@ class HeldConversation:
         if self._request is not None:
             self.invocations.append(self._builder.without_reply(self._request))
         cause = f"{find_cause(error)}{find_place(error)}{tries}"
+        if self._failed_requests and find_side(error) == "agent" and "raised while handling" not in cause:
+            cause = f"{cause}; before it, {describe_failed(self._failed_requests)}"
         expected = self._planned_case.case.expected_failure
         if expected and expected not in cause:
             cause = f"{cause}; the case expects the failure {expected!r}"

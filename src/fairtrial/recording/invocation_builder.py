@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fairtrial.formats.tool_failures import is_failure
-from fairtrial.records.trace import Durations, Event, Invocation, Step, ToolResult, Usage, split_reply
+from fairtrial.records.trace import Durations, Event, Invocation, Message, Step, ToolResult, Usage, split_reply
 
 if TYPE_CHECKING:
     from fairtrial.protocols import Item
@@ -48,6 +48,11 @@ class InvocationBuilder:
         """Whether the agent has reported nothing, and has called no tool that the environment answers."""
         called_tools = self.environment is not None and self.environment.has_unreported_results
         return not (self.steps or self.usages or called_tools)
+
+    @property
+    def has_content(self) -> bool:
+        """Whether the agent has called a tool, or said anything."""
+        return any(not isinstance(step, Message) or step.text.strip() or step.parts for step in self.steps)
 
     def check(self) -> None:
         """Raise the failure of the environment, if it has failed.

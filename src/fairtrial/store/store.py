@@ -145,6 +145,13 @@ class Store(SeriesQueries):
         else:
             self._replace_at_once(RECORDINGS, row)
 
+    def remove_recordings(self, run_id: str, places: Iterable[tuple[int, int]]) -> None:
+        """Remove the recordings at these positions and attempts."""
+        same = (RECORDINGS.c[name] == sa.bindparam(f"own_{name}") for name in ("run", "position", "attempt"))
+        rows = [{"own_run": self._number(run_id), "own_position": own, "own_attempt": n} for own, n in places]
+        if rows:
+            self._connections.transact(lambda connection: connection.execute(sa.delete(RECORDINGS).where(*same), rows))
+
     def add_result(
         self,
         run_id: str,

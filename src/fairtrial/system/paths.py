@@ -22,6 +22,11 @@ def exists(path: Path) -> bool:
     return True
 
 
+def name_store(store: str | Path | None) -> str | None:
+    """Return the URL of a store. A path is the file of SQLite, and a text or None stays."""
+    return f"sqlite:///{store.as_posix()}" if isinstance(store, Path) else store
+
+
 def is_repository(folder: Path) -> bool:
     """Whether a folder is the top of a git repository. A folder in which nobody may look is none."""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,8 @@ from fairtrial.api.diagnosis.diagnosing import CERTAIN
 from fairtrial.records.case import EvalCase
 from fairtrial.stats.beta import probability_larger
 from fairtrial.testing import ScriptedUser
+from fairtrial.text.languages import speaking
+from fairtrial.text.translated_lines import say_sentence
 
 CRITERIA = [Criterion("reply", ResponseMatch(), threshold=0.95)]
 ASKED = "Where is my order?"
@@ -68,8 +71,9 @@ def test_a_tool_that_was_down_is_the_infrastructure() -> None:
     recorded = case(turn(*steps, query=ASKED, reply="Your order is shipped."), name="order")
     (note,) = notes([recorded], polite)
     assert note == (
-        "'order': infrastructure: with the recorded answer of down, which was down, 5 of 5 pass, and 0 of 5 with it "
-        "(probability 99.9%)"
+        "'order': the side is the infrastructure and not the agent: 5 of 5 attempts pass with the recorded answer of "
+        "down, which was down, and 0 of 5 pass as the case is; the probability is 99.9% that this change makes the "
+        "case pass more often"
     )
 
 
@@ -83,8 +87,12 @@ def test_wrong_data_that_was_injected_is_the_environment() -> None:
     """Without the injection, the agent repeats the right answer as faithfully."""
     wrong = {"tool_name": "get_order", "injection_configs": [{"injected_response": {"state": "lost"}}]}
     (note,) = notes([SHIPPED], faithful, environment={"tool_simulation_configs": [wrong]})
-    assert note.startswith("'order': environment: without the injection (")
-    assert note.endswith("5 of 5 pass, and 0 of 5 with it (probability 99.9%)")
+    assert note.startswith(
+        "'order': the side is the environment and not the agent: 5 of 5 attempts pass without the injection ("
+    )
+    assert note.endswith(
+        "and 0 of 5 pass as the case is; the probability is 99.9% that this change makes the case pass more often"
+    )
 
 
 def test_a_reference_that_contradicts_the_tool_is_the_expectation() -> None:
@@ -92,8 +100,8 @@ def test_a_reference_that_contradicts_the_tool_is_the_expectation() -> None:
     contradicting = case(turn(query=ASKED, reply="Your order is cancelled."), name="order")
     (note,) = notes([contradicting], faithful)
     assert note.startswith(
-        "'order': expectation: with the value of the reference in the answers of tools ('cancelled' for 'shipped'), "
-        "5 of 5 pass"
+        "'order': the side is the expectation and not the agent: 5 of 5 attempts pass with the value of the reference "
+        "in the answers of tools ('cancelled' for 'shipped'), and 0 of 5"
     )
 
 
@@ -101,8 +109,10 @@ def test_an_agent_that_ignores_the_tool_stays_at_fault() -> None:
     """Without the injection, it fails as before."""
     wrong = {"tool_name": "get_order", "injection_configs": [{"injected_response": {"state": "lost"}}]}
     (note,) = notes([SHIPPED], careless, environment={"tool_simulation_configs": [wrong]})
-    assert note.startswith("'order': agent: without the injection (")
-    assert "0 of 5 pass, and 0 of 5 with it" in note
+    assert note.startswith(
+        "'order': the side is the agent and not the environment: 0 of 5 attempts pass without the injection ("
+    )
+    assert "and 0 of 5 pass as the case is; the probability is 50.0% that this change" in note
 
 
 def test_a_simulated_user_is_replaced_by_that_of_an_attempt_that_passed() -> None:
@@ -122,8 +132,51 @@ def test_a_simulated_user_is_replaced_by_that_of_an_attempt_that_passed() -> Non
     run = fairtrial.evaluate(EvalSet("s", (scenario,)), shop, [shipped], users=users, attempts=6, diagnose=6)
     (note,) = [note for note in run.summary.notes if note.startswith("diagnose")]
     assert note.startswith(
-        "diagnose: 'talk': simulator: with the user of attempt 1, which passed, 6 of 6 pass, and 1 of 6"
+        "diagnose: 'talk': the side is the simulator and not the agent: 6 of 6 attempts pass with the user of attempt "
+        "1, which passed, and 1 of 6 pass as the case is"
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "side", "probability"),
+    [
+        ("ko", "책임은 에이전트가 아니라 환경", "이렇게 바꾸면 케이스가 더 자주 통과할 확률은 99.9%"),
+        ("ja", "責任はエージェントではなく環境にある", "この変更でケースの合格が増える確率は 99.9%"),
+        ("zh-CN", "责任方是环境，不是智能体", "这样改动使用例更常通过的概率为 99.9%"),
+        ("zh-TW", "責任方是環境，不是代理", "這樣更改使案例更常通過的機率為 99.9%"),
+    ],
+)
+def test_the_side_and_the_probability_are_said_in_the_language_of_the_reader(
+    language: str, side: str, probability: str
+) -> None:
+    """The sentence names the alternative, and what the probability is that of."""
+    wrong = {"tool_name": "get_order", "injection_configs": [{"injected_response": {"state": "lost"}}]}
+    (note,) = notes([SHIPPED], faithful, environment={"tool_simulation_configs": [wrong]})
+    with speaking(language):
+        said = say_sentence(f"diagnose: {note}")
+    assert side in said
+    assert said.endswith(probability)
+    assert " attempts pass " not in said
+    assert "injection" not in said
+
+
+@pytest.mark.parametrize("language", ["ko", "ja", "zh-CN", "zh-TW"])
+def test_each_conclusion_is_said_in_the_language_of_the_reader(language: str) -> None:
+    """Of each suspect, and if nothing can be repeated."""
+    steps = (ToolCall("down", {}, "c1"), ToolResult("down", {"state": "shipped"}, "c1"))
+    recorded = case(turn(*steps, query=ASKED, reply="Your order is shipped."), name="order")
+    contradicting = case(turn(query=ASKED, reply="Your order is cancelled."), name="order")
+    several = [
+        *notes([recorded], polite),
+        *notes([SHIPPED], polite),
+        *notes([contradicting], faithful),
+        *notes([SHIPPED], lambda _: "no"),
+    ]
+    assert len(several) == 4
+    with speaking(language):
+        said = [say_sentence(f"diagnose: {note}") for note in several]
+    words = re.compile(r"\b(the|and|pass|not|agent|with|answer)\b")
+    assert [text for text in said if words.search(text)] == []
 
 
 def test_a_flaky_agent_is_rarely_taken_for_a_victim() -> None:

@@ -116,12 +116,17 @@ def _conclude(suspects: Sequence[Suspect], control: tuple[int, int], counts: Seq
     probabilities = [probability_larger(*own, *control) for own in counts]
     best = max(range(len(suspects)), key=lambda index: probabilities[index])
     suspect, probability = suspects[best], probabilities[best]
-    change = f"{suspect.removal}, {counts[best][0]} of {counts[best][1]} pass, and {control[0]} of {control[1]} with it"
     if probability >= CERTAIN:
-        return f"{suspect.side}: {change} (probability {_percent(probability)})"
-    if counts[best][1] and control[1] and counts[best][0] == 0:
-        return f"agent: {change} (that it is the {suspect.side}: probability {_percent(probability)})"
-    return f"not decided: {change} (that it is the {suspect.side}: probability {_percent(probability)})"
+        side = f"the side is the {suspect.side} and not the agent"
+    elif counts[best][1] and control[1] and counts[best][0] == 0:
+        side = f"the side is the agent and not the {suspect.side}"
+    else:
+        side = f"not decided between the {suspect.side} and the agent"
+    return (
+        f"{side}: {counts[best][0]} of {counts[best][1]} attempts pass {suspect.removal}, and {control[0]} of "
+        f"{control[1]} pass as the case is; the probability is {_percent(probability)} that this change makes the case "
+        "pass more often"
+    )
 
 
 def _percent(probability: float) -> str:
