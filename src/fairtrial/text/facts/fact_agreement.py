@@ -12,7 +12,7 @@ from fairtrial.text.facts.derivations import find_sources
 from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind
 from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
-from fairtrial.text.facts.finding import Agreement, Finding
+from fairtrial.text.facts.finding import Agreement, Finding, new_finding
 from fairtrial.text.facts.names import exchanged_names, replaced_names
 from fairtrial.text.facts.own_units import with_own_units
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
@@ -184,7 +184,7 @@ def _findings(
             ):
                 findings.append(Finding(fact, "contradicted", counterpart, "the other bound"))
             else:
-                findings.append(Finding(fact, "found", counterpart))
+                findings.append(new_finding((fact, "found", counterpart, "")))
             continue
         surplus = extra
         if fact.kind == "day" and _same_kind_count(expected, actual, fact):

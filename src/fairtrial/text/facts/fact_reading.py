@@ -43,7 +43,7 @@ from fairtrial.text.facts.units import (
     unit_names,
     unit_pattern,
 )
-from fairtrial.text.facts.word_patterns import StartPattern, cue, join_cues
+from fairtrial.text.facts.word_patterns import StartPattern, cue
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _NUM = r"(?:[0-9]{1,3}(?:,[0-9]{3}){1,7}(?:\.[0-9]{1,18})?(?![0-9])|[0-9]{1,18}(?:\.[0-9]{1,18})?(?![0-9])|(?<![0-9])\.[0-9]{1,18})"
@@ -120,11 +120,14 @@ def read_facts(text: str) -> tuple[Fact, ...]:
     The time is linear in the length of the text. Facts with a bound, such as "at most 5", have it in `bound`.
     """
     whole = canonicalise(text)
+    # A text is asked for the cues that are known by now.
+    unit_cue()
+    sign_cue()
     work = Claims(whole.text)
     _take_facts(work)
     if len(work.facts) > 1:
         work.facts.sort(key=_START)
-    may_be_bound = not work.cues.ascii or work.cues.has(BOUNDS_CUE)
+    may_be_bound = bool(not work.cues.ascii or work.held & BOUNDS_CUE)
     placed = [_place_in_original(fact, whole, text, may_be_bound=may_be_bound) for fact in work.facts]
     return tuple([fact for fact in placed if fact.kind != "date" or not is_person(fact, text)])
 
@@ -186,7 +189,7 @@ _HYPHEN = cue("", "-")
 _BRACKET, _SLASH = cue("", "["), cue("", "/")
 _MARK = LazyPattern(r"[0-9][.)][ \t]")
 _DEGREES_CUE = cue("", "섭화摂華华摄攝大小")
-_RARE_CUE = join_cues(_BRACKET, VERSES_CUE, _SLASH, FEET_CUE, _DEGREES_CUE, _HYPHEN, DECADES_CUE)
+_RARE_CUE = _BRACKET | VERSES_CUE | _SLASH | FEET_CUE | _DEGREES_CUE | _HYPHEN | DECADES_CUE
 _PERCENT_CUE = cue("percent per", "%‰퍼프パ포趴")
 _ORDINAL_CUE = cue("st nd rd th", "第제")
 
@@ -199,7 +202,7 @@ def _take_numbers(work: Claims, text: str) -> None:
         work.drop(_LIST_MARK)
     if marked and _INLINE_LIST.search(text):
         work.drop(_INLINE_MARK)
-    if cues.has(_RARE_CUE):
+    if work.held & _RARE_CUE:
         work.drop(_FOOTNOTE, _BRACKET)
         if ":" in text:
             work.take_many(VERSES, find_verses, VERSES_CUE)
@@ -208,7 +211,7 @@ def _take_numbers(work: Claims, text: str) -> None:
         work.take_many(_TEMPERATURE, _temperatures, _DEGREES_CUE)
         work.take_many(YEAR_RANGES, find_year_ranges, _HYPHEN)
         work.take(DECADES, find_decades, DECADES_CUE)
-    if cues.has(VERSIONS_CUE) or MAY_BE_CODE.search(text):
+    if work.held & VERSIONS_CUE or MAY_BE_CODE.search(text):
         work.take(CODES, find_code)
     take_dates(work)
     work.take(PERIODS, find_periods, PERIODS_CUE)

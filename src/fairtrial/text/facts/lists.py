@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from fairtrial.text.facts.memory import remember_short
@@ -36,6 +38,9 @@ class Member(NamedTuple):
 
 
 List = tuple[Member, ...]
+
+
+_new_member: Callable[[tuple[int, int, frozenset[str]]], Member] = partial(tuple.__new__, Member)
 
 
 class ListAgreement(NamedTuple):
@@ -94,7 +99,7 @@ def _split(text: str, places: list[tuple[int, int]]) -> list[List]:
     if any(end - start > _LONGEST for start, end in places[1:-1]):
         return []
     members = [
-        Member(start, end, forms)
+        _new_member((start, end, forms))
         for number, (start, end) in enumerate(places)
         if (forms := _forms(text[start:end].lower(), first=number == 0, last=number == last))
     ]
