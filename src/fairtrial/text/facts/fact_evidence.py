@@ -32,6 +32,11 @@ _NAMED_BEFORE = LazyPattern(
 _WORDS_BEFORE = LazyPattern(rf"(?i)((?:[a-z]+[ _-]){{0,3}}[a-z]+){_GAP}$")
 _LAST_ONES = LazyPattern(r"(?i)(?:\b(?:last|final)|下|末|后|後|最后|最後)[ ]?$")
 _LAST_OF_KOREAN = LazyPattern("(?:번호|카드|계좌|전화)의? ?맨? ?[뒤끝] ?$")
+_COUNTED = LazyPattern(
+    r"(?i)[ -](?:times|people|persons|guests|passengers|customers|users|seats|tickets|copies|items|units|pieces|points|miles"
+    r"|orders|bookings|vouchers|certificates|of (?:them|these|those))\b|[ ]?(?:명|개|장|매|회(?!원)|人|枚|個|个|回|次|张|張|份|位)"
+)
+"""Things that a number counts: the 2024 of "a ticket 2024 times" is no number of a ticket."""
 _OF_DIGITS = LazyPattern(r"(?i)[ -]?(?:digits?\b|桁|(?P<korean>자리)|位[數数])")
 _KOREAN_DIGITS = LazyPattern(r"자리[는가은]?:? ?\d{3,}")
 _AIRPORT = LazyPattern(r"(?<![A-Za-z])[A-Z]{3}(?![A-Za-z])")
@@ -298,6 +303,8 @@ class Evidence:
         """
         digits = reply[fact.start : fact.end].strip("# ")
         if fact.kind not in {"code", "number"} or len(digits) < _FEWEST_DIGITS or not digits.isdecimal():
+            return ""
+        if _COUNTED.match(reply, fact.end):
             return ""
         words = _read_words_before(fact, reply)
         for name, value in self._codes.get(digits[-_FEWEST_DIGITS:], ()):
