@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fairtrial.text.facts.compounds import RATIOS, find_ratios, may_hold_ratios
+from fairtrial.text.facts.compounds import RATIO_CUE, RATIOS, find_ratios, may_hold_ratios
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
 from fairtrial.text.facts.weekday_lists import WEEKDAYS_CUE, take_weekdays
 from fairtrial.text.facts.word_patterns import StartPattern, alternatives, cue
@@ -378,7 +378,8 @@ def take_days(work: Claims) -> None:
 
 def take_dates(work: Claims) -> None:
     """Take the dates and the times of a canonical text that hold a digit."""
-    if may_hold_ratios(text := work.text):
+    text = work.text
+    if "24/" in text or (work.held & RATIO_CUE and may_hold_ratios(text)):
         work.take_many(RATIOS, find_ratios)
     text = work.text
     if work.held & _DATES_CUE or _MAY_BE_DATE.search(text):

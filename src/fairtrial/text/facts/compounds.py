@@ -62,9 +62,14 @@ _SCREEN_RATIO = LazyPattern(r"(?:4:3|5:4|3:2|(?:16|17|18|19|20|21|32):(?:9|10))(
 _CLOCK_BEFORE = LazyPattern(r"\b(?:at|from|until|till|by|before|after|since|about|around) $")
 
 
+RATIO_CUE = cue(
+    "ratio ratios scale scales aspect screen screens display displays monitor monitors", "비화ア画比縦屏螢宽寬"
+)
+
+
 def may_hold_ratios(text: str) -> bool:
-    """Return whether a text may hold a match of the pattern of ratios that is one."""
-    return "24/" in text or (":" in text and bool(_RATIO_WORDS.search(text)))
+    """Return whether a text may hold a ratio beside one of its words."""
+    return ":" in text and bool(_RATIO_WORDS.search(text))
 
 
 def _is_of_service(match: re.Match[str]) -> bool:

@@ -156,6 +156,8 @@ def _scale_range(match: re.Match[str]) -> list[tuple[int, int, str]]:
 def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR0911, PLR0912  (one line a form)
     get = match.group
     kind = match.lastgroup
+    if kind == "run":
+        return _cardinal(text, match)
     if get("mixed"):
         return f"{_value(get('mixed'))}{ {'a quarter': '.25', None: '.5'}.get(get('mixed_part'), '.75') }"
     if get("unit_half"):
@@ -192,8 +194,6 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
     if get("decimal"):
         places = "".join(str(_UNITS.get(word, word)) for word in get("places").split())
         return f"{_value(get('decimal'))}.{places}"
-    if get("run"):
-        return _cardinal(text, match)
     if get("ordinal"):
         if get("ordinal") == "second" and _SECOND_IS_UNIT.search(text, max(0, match.start() - 8), match.start()):
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from operator import attrgetter
 
-from fairtrial.text.facts.bounds import BOUNDS_CUE, bound_at
+from fairtrial.text.facts.bounds import BOUNDS_CUE, LEADING_CUE, bound_at
 from fairtrial.text.facts.calendar_facts import is_person, take_dates, take_days, take_names
 from fairtrial.text.facts.canonical import Canonical, canonicalise
 from fairtrial.text.facts.claims import Claims
@@ -127,15 +127,16 @@ def read_facts(text: str) -> tuple[Fact, ...]:
     _take_facts(work)
     if len(work.facts) > 1:
         work.facts.sort(key=_START)
-    may_be_bound = bool(not work.cues.ascii or work.held & BOUNDS_CUE)
-    placed = [_place_in_original(fact, whole, text, may_be_bound=may_be_bound) for fact in work.facts]
+    held = work.held
+    may_be_bound, may_lead = bool(not work.cues.ascii or held & BOUNDS_CUE), bool(held & LEADING_CUE)
+    placed = [_place_in_original(fact, whole, text, may_be_bound, may_lead) for fact in work.facts]
     return tuple([fact for fact in placed if fact.kind != "date" or not is_person(fact, text)])
 
 
 _START = attrgetter("start")
 
 
-def _place_in_original(fact: Fact, whole: Canonical, original: str, *, may_be_bound: bool) -> Fact:
+def _place_in_original(fact: Fact, whole: Canonical, original: str, may_be_bound: bool, may_lead: bool) -> Fact:
     """Return a fact of a canonical text with its bound and its place in the original text."""
     kind, readings, first, last, bound, about, weak = fact
     text = whole.text
@@ -143,7 +144,7 @@ def _place_in_original(fact: Fact, whole: Canonical, original: str, *, may_be_bo
     if original[end - 1 : end] in _ENDS:
         end = start + len(original[start:end].rstrip("*`_ "))
     if may_be_bound and kind not in _WITHOUT_BOUND:
-        bound, about = bound_at(text, first, last, calendar=kind in _CALENDAR)
+        bound, about = bound_at(text, first, last, calendar=kind in _CALENDAR, may_lead=may_lead)
     if kind == "number":
         # "One" and 一 are often no number: "the one", 没有一个.
         weak = weak or (
