@@ -104,15 +104,15 @@ class Calculations:
             yield from _multiples([count], self._near(product, quotient), written, rounding)
 
     @cached_property
-    def _given(self) -> tuple[list[float], SortedNumbers]:
+    def _given_values(self) -> tuple[list[float], SortedNumbers]:
         """All values as they are written, and their order by size."""
-        given = numbers(self.values, NUMBER)
-        return given, SortedNumbers((number, place) for place, number in enumerate(given))
+        values = numbers(self.values, NUMBER)
+        return values, SortedNumbers((number, place) for place, number in enumerate(values))
 
     def _near(self, *intervals: tuple[float, float]) -> list[float]:
         """Return the values that are near one of some numbers, each with its largest difference."""
-        given, order = self._given
-        return [given[place] for place in sorted({place for item in intervals for place in order.find_near(*item)})]
+        values, order = self._given_values
+        return [values[place] for place in sorted({place for item in intervals for place in order.find_near(*item)})]
 
     def _numbers(self, place: int, dimension: str) -> list[float]:
         """Return the values of a dimension that are named, or those of a short text."""

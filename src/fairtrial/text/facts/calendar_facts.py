@@ -369,7 +369,7 @@ _NAMES_CUE = _MONTHS_CUE | _NOONS_CUE
 
 def take_days(work: Claims) -> None:
     """Take the weekdays and the relative days, weeks, months and years of a text."""
-    if work.held & _DAYS_CUE:
+    if work.cue_bits & _DAYS_CUE:
         take_weekdays(work)
         if not work.cues.signs.isdisjoint(_CHINESE_SPANS) or any(word in work.text for word in _KOREAN_SPANS):
             work.take(_RELATIVE_SPANS, _find_relative_spans)
@@ -379,18 +379,18 @@ def take_days(work: Claims) -> None:
 def take_dates(work: Claims) -> None:
     """Take the dates and the times of a canonical text that hold a digit."""
     text = work.text
-    if "24/" in text or (work.held & RATIO_CUE and may_hold_ratios(text)):
+    if "24/" in text or (work.cue_bits & RATIO_CUE and may_hold_ratios(text)):
         work.take_many(RATIOS, find_ratios)
     text = work.text
-    if work.held & _DATES_CUE or _MAY_BE_DATE.search(text):
+    if work.cue_bits & _DATES_CUE or _MAY_BE_DATE.search(text):
         work.take(_DATES, _find_dates)
-    if work.held & _TIMES_CUE or _MAY_BE_TIME.search(text):
+    if work.cue_bits & _TIMES_CUE or _MAY_BE_TIME.search(text):
         work.take(_RANGE_HOURS, _find_first_hours, _HALF_CUE)
         work.take(_TIMES, _find_times)
 
 
 def take_names(work: Claims) -> None:
     """Take the months, noons and midnights that stand without a digit."""
-    if work.held & _NAMES_CUE:
+    if work.cue_bits & _NAMES_CUE:
         work.take(_MONTH_NAMES, _find_months, _MONTHS_CUE)
         work.take(_NOONS, _find_noons, _NOONS_CUE)

@@ -27,7 +27,7 @@ class Claims:
     def __init__(self, text: str) -> None:
         self.text = text
         self.cues = cues = read_cues(text)
-        self.held = find_cues(cues.words, cues.signs)
+        self.cue_bits = find_cues(cues.words, cues.signs)
         self.facts: list[Fact] = []
         self.windows: list[tuple[int, int]] | None = None
         self.has_digits = True
@@ -49,13 +49,13 @@ class Claims:
 
     def drop(self, pattern: LazyPattern, needs: Cue | None = None) -> None:
         """Blank the matches of a pattern, if the text holds its cue."""
-        if needs is not None and not self.held & needs:
+        if needs is not None and not self.cue_bits & needs:
             return
         self.text = pattern.sub(lambda match: "\0" * len(match[0]), self.text)
 
     def take(self, pattern: LazyPattern, find: Finder, needs: Cue | None = None) -> None:
         """Take the fact of each match that is one, if the text holds the cue of the pattern."""
-        if needs is not None and not self.held & needs:
+        if needs is not None and not self.cue_bits & needs:
             return
         text, finditer = self.text, pattern.finditer
         spans: list[tuple[int, int]] = []
@@ -73,7 +73,7 @@ class Claims:
         self, pattern: LazyPattern, find: Callable[[re.Match[str]], list[Fact]], needs: Cue | None = None
     ) -> None:
         """Take the facts of each match, and blank it, if the text holds the cue of the pattern."""
-        if needs is not None and not self.held & needs:
+        if needs is not None and not self.cue_bits & needs:
             return
         text, finditer = self.text, pattern.finditer
         spans: list[tuple[int, int]] = []

@@ -127,8 +127,8 @@ def read_facts(text: str) -> tuple[Fact, ...]:
     _take_facts(work)
     if len(work.facts) > 1:
         work.facts.sort(key=_START)
-    held = work.held
-    may_be_bound, may_lead = bool(not work.cues.ascii or held & BOUNDS_CUE), bool(held & LEADING_CUE)
+    bits = work.cue_bits
+    may_be_bound, may_lead = bool(not work.cues.ascii or bits & BOUNDS_CUE), bool(bits & LEADING_CUE)
     placed = [_place_in_original(fact, whole, text, may_be_bound, may_lead) for fact in work.facts]
     return tuple([fact for fact in placed if fact.kind != "date" or not is_person(fact, text)])
 
@@ -203,7 +203,7 @@ def _take_numbers(work: Claims, text: str) -> None:
         work.drop(_LIST_MARK)
     if marked and _INLINE_LIST.search(text):
         work.drop(_INLINE_MARK)
-    if work.held & _RARE_CUE:
+    if work.cue_bits & _RARE_CUE:
         work.drop(_FOOTNOTE, _BRACKET)
         if ":" in text:
             work.take_many(VERSES, find_verses, VERSES_CUE)
@@ -212,7 +212,7 @@ def _take_numbers(work: Claims, text: str) -> None:
         work.take_many(_TEMPERATURE, _temperatures, _DEGREES_CUE)
         work.take_many(YEAR_RANGES, find_year_ranges, _HYPHEN)
         work.take(DECADES, find_decades, DECADES_CUE)
-    if work.held & VERSIONS_CUE or MAY_BE_CODE.search(text):
+    if work.cue_bits & VERSIONS_CUE or MAY_BE_CODE.search(text):
         work.take(CODES, find_code)
     take_dates(work)
     work.take(PERIODS, find_periods, PERIODS_CUE)
