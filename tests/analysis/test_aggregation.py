@@ -143,7 +143,20 @@ def test_nothing_scored_has_no_numbers() -> None:
     assert (found.mean, found.pass_rate) == (Estimate(), Estimate())
 
 
+UNAPPLIED_ALONE = (
+    " has a threshold, and applied to no case; no conversation holds what it checks: add a case with one that does, "
+    "or remove it from the criteria"
+)
 UNAPPLIED = " has a threshold, and applied to no case; state in a case what it compares, or remove it from the criteria"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("facts_grounded_v1", UNAPPLIED_ALONE), ("facts_match_v1", UNAPPLIED), ("m", UNAPPLIED)]
+)
+def test_a_criterion_that_applied_to_no_case_says_where_its_subject_is_missing(name: str, reason: str) -> None:
+    """`facts_grounded_v1` compares a reply with its conversation, so that nothing is to be stated in a case."""
+    unapplied = CaseResult("c", 0, (Outcome(name, Score(applicable=False), 0.5),))
+    assert aggregate([unapplied]).reasons == (name + reason,)
 
 
 @pytest.mark.parametrize(

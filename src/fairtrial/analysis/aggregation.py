@@ -28,6 +28,16 @@ _ALWAYS_COMPUTED = frozenset(entry.name for entry in CATALOG.values() if entry.a
 _UNAPPLIED = (
     "{name} has a threshold, and applied to no case; state in a case what it compares, or remove it from the criteria"
 )
+_UNAPPLIED_ALONE = (
+    "{name} has a threshold, and applied to no case; no conversation holds what it checks: add a case with one that "
+    "does, or remove it from the criteria"
+)
+_READ_CONVERSATIONS = frozenset(
+    entry.name
+    for entry in CATALOG.values()
+    if entry.needs in {"results", "rules in the configuration", "judge", "judge or Vertex"}
+)
+"""The criteria that compare nothing that a case states."""
 _IGNORED_DEFAULT = (
     "{name} is a default criterion that applied to no case, so that it does not count; state in a case what it "
     "compares, or name the criteria with {criteria}"
@@ -271,7 +281,9 @@ class _RunTally:
             (self.by_case[Verdict.UNSCORED], "could not be scored"),
             (self._other_errors, "ended with an error that is not the agent's"),
         )
-        unscored += [_UNAPPLIED.format(name=name) for name in unapplied]
+        unscored += [
+            (_UNAPPLIED_ALONE if name in _READ_CONVERSATIONS else _UNAPPLIED).format(name=name) for name in unapplied
+        ]
         only_informs = set(self.by_case) == {Verdict.INFORMATIONAL}
         if only_informs and informs and not unscored and has_value:
             return Verdict.INFORMATIONAL, [_NO_THRESHOLDS.format(thresholds=spell("thresholds"))]

@@ -32,6 +32,7 @@ _LEADING_WORDS = frozenset(
 )
 """One of these stands in each English match of the pattern above, and one of the next in each other match."""
 _LEADING_SIGNS = frozenset("おほ不低多大将將小少差最未票突約约至起超近遅高거늦대많못약적최")
+LEADING_CUE = cue(_LEADING_WORDS, _LEADING_SIGNS)
 _TRAILING_SIGNS = frozenset("omati+-")
 """The signs with which an English match of the pattern below begins."""
 _TRAILING = LazyPattern(
@@ -63,14 +64,15 @@ BOUNDS_CUE = cue(
 _KINDS: tuple[Bound, ...] = ("most", "least", "over", "under")
 
 
-def bound_at(text: str, start: int, end: int, *, calendar: bool = False) -> tuple[Bound, bool]:
+def bound_at(text: str, start: int, end: int, *, calendar: bool = False, may_lead: bool = True) -> tuple[Bound, bool]:
     """Return the bound of the number from `start` to `end` of a canonical text, and whether it is approximate.
 
-    A date or a time (`calendar`) is `most` if the event is before it, and `least` if the event is after it.
+    A date or a time (`calendar`) is `most` if the event is before it, and `least` if the event is after it. Unless
+    `may_lead`, the text holds no cue of a bound before a number.
     """
     before, after = text[max(0, start - _REACH) : start], text[end : end + 2].lstrip(" ")
-    words = _LATIN.findall(before)
-    leads = not (_LEADING_SIGNS.isdisjoint(before) and _LEADING_WORDS.isdisjoint(words))
+    words = _LATIN.findall(before) if may_lead or calendar else ()
+    leads = may_lead and not (_LEADING_SIGNS.isdisjoint(before) and _LEADING_WORDS.isdisjoint(words))
     leading = _LEADING.search(before) if leads else None
     trails = after and (after[0] in _TRAILING_SIGNS or not after[0].isascii())
     right = _TRAILING.match(text, end, end + _REACH) if trails else None

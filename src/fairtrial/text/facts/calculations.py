@@ -7,9 +7,11 @@ result, as in "two tickets cost $284".
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from itertools import combinations, pairwise, permutations
 from typing import TYPE_CHECKING
 
@@ -31,6 +33,23 @@ _NEAR = 200
 """The number of characters between two clock times or dates of a text whose difference is a time span."""
 _SENTENCE = LazyPattern(r"[.!?](?=\s|$)|[。!?！？\n]")
 _BOTH = LazyPattern(r"(?i)\bboth\b|둘 다|두 |両方|两|兩")
+
+
+class SortedNumbers:
+    """Numbers in their order, each with a place, which is returned for the numbers of an interval."""
+
+    def __init__(self, numbers: Iterable[tuple[float, int]]) -> None:
+        self._pairs = sorted(numbers)
+        self._numbers = [number for number, _ in self._pairs]
+
+    def find_between(self, low: float, high: float) -> Iterator[int]:
+        """Yield the places of the numbers from `low` to `high`, both included."""
+        for place in range(bisect_left(self._numbers, low), bisect_right(self._numbers, high)):
+            yield self._pairs[place][1]
+
+    def find_near(self, number: float, apart: float) -> Iterator[int]:
+        """Yield the places of the numbers that differ by at most `apart`."""
+        return self.find_between(number - apart, number + apart)
 
 
 @dataclass(frozen=True)
@@ -63,30 +82,66 @@ class Calculations:
         for item in self.lists:
             if abs(item.number - written) <= rounding or item.number == written:
                 yield item.how
-        given = numbers(self.values, NUMBER)
         if reading.dimension.startswith(CURRENCY):
             # "You are overdrawn by £45.20" if the balance is -45.20.
-            yield from (f"{a:g} without its sign" for a in given if a == -written)
-        named = [item for item in self.named if item is not fact]
+            yield from (f"{a:g} without its sign" for a in self._near((-written, 0.0)))
         if reading.dimension == "percent":
-            yield from (f"{a:g} in %" for a in given if abs(100 * a - value) <= 1e-6 * abs(value))
-            yield from _percentages(numbers(named, NUMBER), value, near)
+            shares = self._near((value / 100, 1.1e-8 * abs(value)))
+            yield from (f"{a:g} in %" for a in shares if abs(100 * a - value) <= 1e-6 * abs(value))
+            yield from _percentages(self._numbers(-1, NUMBER), value, near)
         if abs(written) < _SMALLEST and written == int(written):
             # A small result of two values that nobody names is mostly chance.
-            yield from self._small_results(numbers(named, NUMBER), written)
+            yield from self._small_results(self._numbers(-1, NUMBER), written)
             return
-        for facts in (named, *self.short):
-            yield from _pairs(numbers(facts, NUMBER), written, rounding)
+        for place in range(-1, len(self.short)):
+            yield from self._pairs(place, NUMBER).find(written, rounding)
             if reading.dimension not in {NUMBER, "percent"}:
-                yield from _pairs(numbers(facts, reading.dimension), value, near)
-        yield from _multiples(self._counts(fact), given, written, rounding)
+                yield from self._pairs(place, reading.dimension).find(value, near)
+        for count in self._counts(fact):
+            # Those whose product or quotient with it may be the number.
+            product = (written / count, 1.1e-6 * abs(written))
+            quotient = (written * count, 1.01 * rounding * count + 1e-12)
+            yield from _multiples([count], self._near(product, quotient), written, rounding)
+
+    @cached_property
+    def _given_values(self) -> tuple[list[float], SortedNumbers]:
+        """All values as they are written, and their order by size."""
+        values = numbers(self.values, NUMBER)
+        return values, SortedNumbers((number, place) for place, number in enumerate(values))
+
+    def _near(self, *intervals: tuple[float, float]) -> list[float]:
+        """Return the values that are near one of some numbers, each with its largest difference."""
+        values, order = self._given_values
+        return [values[place] for place in sorted({place for item in intervals for place in order.find_near(*item)})]
+
+    def _numbers(self, place: int, dimension: str) -> list[float]:
+        """Return the values of a dimension that are named, or those of a short text."""
+        key = (place, dimension)
+        if key not in self._known:
+            self._known[key] = numbers(self.short[place] if place >= 0 else self.named, dimension)
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, str], list[float]]:
+        return {}
+
+    def _pairs(self, place: int, dimension: str) -> PairResults:
+        """Return the results of two values of a dimension that are named, or of a short text."""
+        key = (place, dimension)
+        if key not in self._results_by_key:
+            self._results_by_key[key] = PairResults(self._numbers(*key))
+        return self._results_by_key[key]
+
+    @cached_property
+    def _results_by_key(self) -> dict[tuple[int, str], PairResults]:
+        return {}
 
     def _small_results(self, named: Sequence[float], written: float) -> Iterator[str]:
-        yield from _pairs(named, written, 0.0)
-        for values in (numbers(facts, NUMBER) for facts in self.short):
+        yield from self._pairs(-1, NUMBER).find(written, 0.0)
+        for values in (self._numbers(place, NUMBER) for place in range(len(self.short))):
             for a in (item for item in values if item in named):
                 for b in values:
-                    yield from _pairs((a, b), written, 0.0)
+                    yield from PairResults((a, b)).find(written, 0.0)
 
     def _counts(self, fact: Fact) -> list[float]:
         """Return the small numbers of things that the sentence of a fact names, for example 2 for "both"."""
@@ -148,21 +203,36 @@ def _percentages(values: Sequence[float], value: float, near: float) -> Iterator
             yield f"{a:g} of {b:g} in %"
 
 
-def _pairs(values: Sequence[float], value: float, near: float) -> Iterator[str]:
-    """Yield the sums, differences, products and quotients of two values that are a value.
+class PairResults:
+    """The sums, differences, products and quotients of two of some values, at most 40, in the order of their size."""
 
-    Only a quotient is rounded, to the last digit of the value. Two small whole numbers are not added: they are often
-    no quantities of one kind, as 3 times a day and 7 days.
+    def __init__(self, values: Sequence[float]) -> None:
+        self._results = [item for a, b in combinations(values[:_MOST_NAMED], 2) for item in _combine(a, b)]
+        self._order = SortedNumbers((result, place) for place, (_, result, _, _) in enumerate(self._results))
+
+    def find(self, value: float, near: float) -> Iterator[str]:
+        """Yield the calculations whose result is a value. Only a quotient is rounded, to the last digit of the value."""
+        exact = min(1e-6 * abs(value), near)
+        for place in sorted({*self._order.find_near(value, near), *self._order.find_near(abs(value), exact)}):
+            sign, result, a, b = self._results[place]
+            target = abs(value) if sign == "-" else value
+            if abs(result - target) <= (near if sign == "/" else exact):
+                yield f"{a:g} {sign} {b:g}"
+
+
+def _combine(a: float, b: float) -> Iterator[tuple[str, float, float, float]]:
+    """Yield the sign, the result and the values of each calculation.
+
+    Two small whole numbers are not added: they are often no quantities of one kind, as 3 times a day and 7 days.
     """
-    exact = min(1e-6 * abs(value), near)
-    for a, b in combinations(values[:_MOST_NAMED], 2):
-        if not (_is_small(a) and _is_small(b)):
-            if abs(a + b - value) <= exact:
-                yield f"{a:g} + {b:g}"
-            if abs(abs(a - b) - abs(value)) <= exact:
-                yield f"{max(a, b):g} - {min(a, b):g}"
-        yield from _multiples([b], [a], value, near)
-        yield from _multiples([a], [b], value, near)
+    if not (_is_small(a) and _is_small(b)):
+        yield "+", a + b, a, b
+        yield "-", abs(a - b), max(a, b), min(a, b)
+    if min(abs(a), abs(b)) > 1:
+        yield "×", a * b, a, b
+        if abs(a) != abs(b):
+            large, small = (a, b) if abs(a) > abs(b) else (b, a)
+            yield "/", large / small, large, small
 
 
 def _multiples(counts: Sequence[float], values: Sequence[float], value: float, near: float) -> Iterator[str]:

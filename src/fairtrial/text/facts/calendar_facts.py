@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fairtrial.text.facts.compounds import RATIOS, find_ratios, may_hold_ratios
+from fairtrial.text.facts.compounds import RATIO_CUE, RATIOS, find_ratios, may_hold_ratios
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
 from fairtrial.text.facts.weekday_lists import WEEKDAYS_CUE, take_weekdays
-from fairtrial.text.facts.word_patterns import Cue, StartPattern, alternatives, cue, join_cues
+from fairtrial.text.facts.word_patterns import StartPattern, alternatives, cue
 from fairtrial.text.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
@@ -83,9 +83,7 @@ _TIMES = StartPattern(
     r"(?:[ ]?(?P<m4>\d{1,2})[ ]?(?:분|分)?(?![個个名人枚개명%\d])|[ ]?(?P<half4>반|半)|(?P<q4>[13一三])刻|(?P<to4>差\d{1,2}分))?(?P<before4>(?<=\d分)前|(?<=\d분) 전)?"
     r"|差(?P<m5>\d{1,2})分(?P<h5>\d{1,2})[点點])",
 )
-_DATES_CUE = Cue(
-    frozenset(_MONTHS) | {"st", "nd", "rd", "th", "bc", "bce", "ce", "ad", "c", "d"}, frozenset("年년月월日号號일")
-)
+_DATES_CUE = cue((*_MONTHS, "st", "nd", "rd", "th", "bc", "bce", "ce", "ad", "c", "d"), "年년月월日号號일")
 _TIMES_CUE = cue("am pm m clock quarter half minute minutes", ":시時时点點")
 _HALF_CUE = cue("am pm m")
 _RANGE_HOURS = StartPattern(
@@ -148,9 +146,9 @@ _RELATIVE_SIGNS = {
     "下": 1,
     "下下": 2,
 }
-_DAY_NAMES_CUE = Cue(
-    frozenset(name.split()[0] for name in (*_WEEKDAY, *_DAY) if name.isascii()),
-    frozenset(name[0] for name in (*_WEEKDAY, *_DAY) if not name.isascii()),
+_DAY_NAMES_CUE = cue(
+    [name.split()[0] for name in (*_WEEKDAY, *_DAY) if name.isascii()],
+    [name[0] for name in (*_WEEKDAY, *_DAY) if not name.isascii()],
 )
 _NAMES = LazyPattern(lambda: alternatives({*_WEEKDAY, *_DAY}, starts=True, ends=True))
 
@@ -365,13 +363,13 @@ def is_person(fact: Fact, text: str) -> bool:
     return isinstance(value, tuple) and value[0] is value[-1] is None and bool(_FIRST_NAME.match(text, fact.start))
 
 
-_DAYS_CUE = join_cues(WEEKDAYS_CUE, _RELATIVE_SPANS_CUE, _DAY_NAMES_CUE)
-_NAMES_CUE = join_cues(_MONTHS_CUE, _NOONS_CUE)
+_DAYS_CUE = WEEKDAYS_CUE | _RELATIVE_SPANS_CUE | _DAY_NAMES_CUE
+_NAMES_CUE = _MONTHS_CUE | _NOONS_CUE
 
 
 def take_days(work: Claims) -> None:
     """Take the weekdays and the relative days, weeks, months and years of a text."""
-    if work.cues.has(_DAYS_CUE):
+    if work.cue_bits & _DAYS_CUE:
         take_weekdays(work)
         if not work.cues.signs.isdisjoint(_CHINESE_SPANS) or any(word in work.text for word in _KOREAN_SPANS):
             work.take(_RELATIVE_SPANS, _find_relative_spans)
@@ -380,18 +378,19 @@ def take_days(work: Claims) -> None:
 
 def take_dates(work: Claims) -> None:
     """Take the dates and the times of a canonical text that hold a digit."""
-    if may_hold_ratios(text := work.text):
+    text = work.text
+    if "24/" in text or (work.cue_bits & RATIO_CUE and may_hold_ratios(text)):
         work.take_many(RATIOS, find_ratios)
     text = work.text
-    if work.cues.has(_DATES_CUE) or _MAY_BE_DATE.search(text):
+    if work.cue_bits & _DATES_CUE or _MAY_BE_DATE.search(text):
         work.take(_DATES, _find_dates)
-    if work.cues.has(_TIMES_CUE) or _MAY_BE_TIME.search(text):
+    if work.cue_bits & _TIMES_CUE or _MAY_BE_TIME.search(text):
         work.take(_RANGE_HOURS, _find_first_hours, _HALF_CUE)
         work.take(_TIMES, _find_times)
 
 
 def take_names(work: Claims) -> None:
     """Take the months, noons and midnights that stand without a digit."""
-    if work.cues.has(_NAMES_CUE):
+    if work.cue_bits & _NAMES_CUE:
         work.take(_MONTH_NAMES, _find_months, _MONTHS_CUE)
         work.take(_NOONS, _find_noons, _NOONS_CUE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fairtrial.text.facts.english_numerals import english_numerals
 from fairtrial.text.facts.european_forms import european_forms
@@ -14,10 +14,15 @@ from fairtrial.text.facts.korean_numerals import korean_numerals
 from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.lazy_pattern import LazyPattern
 
+if TYPE_CHECKING:
+    import re
+
 _HANGUL = LazyPattern(r"[\uac00-\ud7a3]")
 _HAN = LazyPattern(r"[\u3007\u4e00-\u9fff\u3040-\u30ff]")
 _LATIN = LazyPattern(r"[a-z]")
 _EMPHASIS = LazyPattern(r"\*{2,3}|__(?=\w)|(?<=\w)__|`+|(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])")
+_ESCAPE = LazyPattern(r"\\u([0-9a-f]{4})")
+"""An escape of JSON in a text that nobody decoded: "6\\u20137" is 6–7."""
 _SIGNS = str.maketrans(
     {"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-", "〜": "~", "∼": "~", "’": "'", "‘": "'", "“": '"', "”": '"',
      "⁄": "/", "\u00a0": " ", "\u3000": " ", "、": "、", "﹣": "-"}
@@ -68,6 +73,8 @@ def canonicalise(text: str) -> Canonical:
     linear in the length of the text.
     """
     small, starts = _fold(text)
+    if "\\u" in small:
+        small, starts = _apply(small, starts, [(*match.span(), _unescape(match)) for match in _ESCAPE.finditer(small)])
     if "*" in small or "`" in small or "__" in small:
         edits = [(match.start(), match.end(), "") for match in _EMPHASIS.finditer(small)]
         small, starts = _apply(small, starts, edits)
@@ -96,6 +103,12 @@ def _fold(text: str) -> tuple[str, Sequence[int]]:
         starts.extend([place] * len(piece))
     starts.append(len(text))
     return "".join(pieces), starts
+
+
+def _unescape(match: re.Match[str]) -> str:
+    """Return the sign of an escape, of half a width. Half of a pair of surrogates is none."""
+    code = int(match[1], 16)
+    return "" if 0xD800 <= code < 0xE000 else _translate(unicodedata.normalize("NFKC", chr(code)).lower())
 
 
 def _translate(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from fairtrial.text.facts.fact import Fact, Kind, Reading, new_fact
-from fairtrial.text.facts.word_patterns import Cue, read_cues
+from fairtrial.text.facts.word_patterns import Cue, find_cues, read_cues
 from fairtrial.text.lazy_pattern import LazyPattern
 
 Finder = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
@@ -26,7 +26,8 @@ class Claims:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.cues = read_cues(text)
+        self.cues = cues = read_cues(text)
+        self.cue_bits = find_cues(cues.words, cues.signs)
         self.facts: list[Fact] = []
         self.windows: list[tuple[int, int]] | None = None
         self.has_digits = True
@@ -48,13 +49,13 @@ class Claims:
 
     def drop(self, pattern: LazyPattern, needs: Cue | None = None) -> None:
         """Blank the matches of a pattern, if the text holds its cue."""
-        if needs and not self.cues.has(needs):
+        if needs is not None and not self.cue_bits & needs:
             return
         self.text = pattern.sub(lambda match: "\0" * len(match[0]), self.text)
 
     def take(self, pattern: LazyPattern, find: Finder, needs: Cue | None = None) -> None:
         """Take the fact of each match that is one, if the text holds the cue of the pattern."""
-        if needs and self.cues.words.isdisjoint(needs[0]) and self.cues.signs.isdisjoint(needs[1]):
+        if needs is not None and not self.cue_bits & needs:
             return
         text, finditer = self.text, pattern.finditer
         spans: list[tuple[int, int]] = []
@@ -72,7 +73,7 @@ class Claims:
         self, pattern: LazyPattern, find: Callable[[re.Match[str]], list[Fact]], needs: Cue | None = None
     ) -> None:
         """Take the facts of each match, and blank it, if the text holds the cue of the pattern."""
-        if needs and self.cues.words.isdisjoint(needs[0]) and self.cues.signs.isdisjoint(needs[1]):
+        if needs is not None and not self.cue_bits & needs:
             return
         text, finditer = self.text, pattern.finditer
         spans: list[tuple[int, int]] = []

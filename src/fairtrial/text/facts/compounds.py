@@ -45,12 +45,14 @@ _SERVICE_AFTER = LazyPattern(rf"[ ](?:{_SERVICE})\b|[ ]?(?:로|で|の)?[ ]?(?:{
 _OTHER_DATE = LazyPattern(r"(?<![\d/])(?!24/[567](?!\d))\d{1,2}/\d{1,2}(?![\d/])")
 _NEAR = 60
 _RATIO_WORDS = LazyPattern(
-    r"\b(?:ratios?|aspect|screens?|displays?|monitors?)\b|비율|화면|アスペクト|画面|比率|縦横|屏幕|螢幕|比例|[宽寬]高"
+    r"\b(?:ratios?|scales?|aspect|screens?|displays?|monitors?)\b|비율|화면|アスペクト|画面|比率|縦横|屏幕|螢幕|比例|[宽寬]高"
 )
 _RATIO_BEFORE = LazyPattern(
-    r"(?:\bratios?(?: (?:of|is|was|to|equals))?|(?:비율|アスペクト比?|比率|縦横比|比例|[宽寬]高比?)(?:은|는|이|가|が|は|の|为|為|是)?)[: ]{0,2}$"
+    r"(?:\b(?:ratios?|scales?)(?: (?:of|is|was|to|equals))?|(?:비율|アスペクト比?|比率|縦横比|比例|[宽寬]高比?)(?:은|는|이|가|が|は|の|为|為|是)?)[: ]{0,2}$"
 )
-_RATIO_AFTER = LazyPattern(r"[ -](?:aspect|ratios?)\b|[ ]?(?:의[ ]?|の|的)?(?:비율|アスペクト|比率|縦横|比例|[宽寬]高)")
+_RATIO_AFTER = LazyPattern(
+    r"[ -](?:aspect|ratios?|scales?)\b|[ ]?(?:의[ ]?|の|的)?(?:비율|アスペクト|比率|縦横|比例|[宽寬]高)"
+)
 _SCREEN_BEFORE = LazyPattern(
     r"(?:\b(?:screens?|displays?|monitors?)(?: (?:is|of|has|with))?|(?:화면|画面|屏幕|螢幕)(?:은|는|이|가|が|は|の|为|為|是)?)[: ]{0,2}$"
 )
@@ -60,9 +62,14 @@ _SCREEN_RATIO = LazyPattern(r"(?:4:3|5:4|3:2|(?:16|17|18|19|20|21|32):(?:9|10))(
 _CLOCK_BEFORE = LazyPattern(r"\b(?:at|from|until|till|by|before|after|since|about|around) $")
 
 
+RATIO_CUE = cue(
+    "ratio ratios scale scales aspect screen screens display displays monitor monitors", "비화ア画比縦屏螢宽寬"
+)
+
+
 def may_hold_ratios(text: str) -> bool:
-    """Return whether a text may hold a match of the pattern of ratios that is one."""
-    return "24/" in text or (":" in text and bool(_RATIO_WORDS.search(text)))
+    """Return whether a text may hold a ratio beside one of its words."""
+    return ":" in text and bool(_RATIO_WORDS.search(text))
 
 
 def _is_of_service(match: re.Match[str]) -> bool:

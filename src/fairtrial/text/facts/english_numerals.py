@@ -79,7 +79,8 @@ _SOURCE = (
     rf"(?=[ ](?:of|the)\b|[ ]?[.,;)]|$)(?![ ]of[ ]an?[ ])"
     rf"|half[ ]an?[ ](?P<half_scale>million|billion|thousand)"
     rf"|(?P<half>(?:a[ ])?half(?:[ ]an?)?)(?=[ -](?:{_SPAN}|kilo|litre|liter|pint|mile))"
-    r"|(?P<half_of>half)(?=[ ](?:of|the|price|off|as|your|my|their|its|our|full)\b)"
+    r"|(?P<half_of>half(?:(?=[ ](?:of|the|price|off|as|your|my|their|its|our|full)\b)"
+    r"|(?=[ ]?[.,;!?)]|$)(?:(?<=\bover half)|(?<=\bthan half)|(?<=\babout half)|(?<=\bnearly half)|(?<=\balmost half)|(?<=\bexactly half))))"
     rf"|(?P<dozen>half[ ]a[ ]|an?[ ]|(?:{_RUN}|\d+)[ ])?(?P<dozen_word>dozens?)\b(?![ ]of\b)"
     rf"|(?P<range_first>\d[\d,]{{0,12}}(?:\.\d{{1,6}})?)(?P<range_to>[ ]?-[ ]?|[ ]to[ ])(?P<range_last>\d[\d,]{{0,12}}(?:\.\d{{1,6}})?)[ -]?(?P<range_scale>{_SCALE})(?![a-z])"
     rf"|(?P<scaled>\d[\d,]*(?:\.\d+)?|\.\d+)(?:[ -]?(?P<scale>{_SCALE})|(?P<letter>k|bn|mn|m(?=[ ](?:{_MANY}))))(?![a-z])"
@@ -155,6 +156,8 @@ def _scale_range(match: re.Match[str]) -> list[tuple[int, int, str]]:
 def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR0911, PLR0912  (one line a form)
     get = match.group
     kind = match.lastgroup
+    if kind == "run":
+        return _cardinal(text, match)
     if get("mixed"):
         return f"{_value(get('mixed'))}{ {'a quarter': '.25', None: '.5'}.get(get('mixed_part'), '.75') }"
     if get("unit_half"):
@@ -191,8 +194,6 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
     if get("decimal"):
         places = "".join(str(_UNITS.get(word, word)) for word in get("places").split())
         return f"{_value(get('decimal'))}.{places}"
-    if get("run"):
-        return _cardinal(text, match)
     if get("ordinal"):
         if get("ordinal") == "second" and _SECOND_IS_UNIT.search(text, max(0, match.start() - 8), match.start()):
             return None

@@ -72,13 +72,44 @@ def european_forms(text: str) -> list[_Edit]:
     words_of_text = read_cues(text).words if text.isascii() else frozenset(_LATIN.compiled.findall(text))
     language = _language(words_of_text)
     if language is None:
-        return []
+        return [] if words_of_text.isdisjoint(_DATE_WORDS) else _dates(text, words_of_text)
     words = _words(language)
     return [
         edit
         for match in _pattern(language).finditer(text)
         if (edit := (*match.span(), _form(match, language, words)))[2] != match[0]
     ]
+
+
+_OWN_MONTHS: dict[_Language, frozenset[str]] = {
+    language: frozenset(names.split()) - {*ENGLISH_MONTHS, "mars", "mai"} for language, names in _MONTHS.items()
+}
+_BEFORE_DAY = frozenset("am vom zum seit".split())
+_DATE_WORDS = frozenset().union(*_OWN_MONTHS.values()) | _BEFORE_DAY
+
+
+def _dates(text: str, words: frozenset[str]) -> list[_Edit]:
+    """Return the dates with a month of another language in a text without enough of its words: "7. Juli 1837".
+
+    A month that is also English needs a German word before it: "am 23. April", unlike "in room 7. August was hot".
+    """
+    edits: list[_Edit] = []
+    for language, months in _OWN_MONTHS.items():
+        if words.isdisjoint(months) and (language != "de" or words.isdisjoint(_BEFORE_DAY)):
+            continue
+        for match in _date_pattern(language).finditer(text):
+            day, month, year = match.groups()
+            edits.append((*match.span(), f"{day} {_words(language)[month]}{f' {year}' if year else ''}"))
+    return sorted(edits)
+
+
+@cache
+def _date_pattern(language: _Language) -> re.Pattern[str]:
+    months = _any(_OWN_MONTHS[language])
+    if language == "de":
+        shared = _any(_MONTHS["de"].split())
+        months = rf"{months}|(?:(?<=\bam \d\. )|(?<=\bam \d\d\. )|(?<=\b(?:vom|zum) \d\. )|(?<=\b(?:vom|zum) \d\d\. )|(?<=\bseit \d\. )|(?<=\bseit \d\d\. ))(?:{shared})"
+    return re.compile(rf"(?<![\w.,])(\d{{1,2}})(?:er|\.|º)?(?: de)? ({months})\b(?:,?(?: del?)? (\d{{4}})(?!\d))?")
 
 
 def _language(words: frozenset[str]) -> _Language | None:

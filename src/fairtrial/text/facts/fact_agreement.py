@@ -12,7 +12,7 @@ from fairtrial.text.facts.derivations import find_sources
 from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind
 from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
-from fairtrial.text.facts.finding import Agreement, Finding
+from fairtrial.text.facts.finding import Agreement, Finding, new_finding
 from fairtrial.text.facts.names import exchanged_names, replaced_names
 from fairtrial.text.facts.own_units import with_own_units
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
@@ -184,7 +184,7 @@ def _findings(
             ):
                 findings.append(Finding(fact, "contradicted", counterpart, "the other bound"))
             else:
-                findings.append(Finding(fact, "found", counterpart))
+                findings.append(new_finding((fact, "found", counterpart, "")))
             continue
         surplus = extra
         if fact.kind == "day" and _same_kind_count(expected, actual, fact):
@@ -302,13 +302,10 @@ def _is_vaguer(counterpart: Fact, fact: Fact) -> bool:
     if equal_facts(counterpart, fact):
         return True
     former, latter = fact.readings[0], counterpart.readings[0]
-    if (
-        former.dimension != latter.dimension
-        or not isinstance(former.value, (int, float))
-        or not isinstance(latter.value, (int, float))
-    ):
+    a, b = former.value, latter.value
+    if former.dimension != latter.dimension or not (isinstance(a, (int, float)) and isinstance(b, (int, float))):
         return False
-    return latter.step < former.step and abs(former.value - latter.value) <= 0.5 * former.step
+    return latter.step < former.step and abs(a - b) <= 0.5 * former.step
 
 
 def _opposed_bounds(fact: Fact, counterpart: Fact) -> bool:
@@ -363,19 +360,22 @@ def _with_swaps(
     ]
 
 
-_Sides = tuple[frozenset[str], frozenset[str]]
-"""The words before and behind a fact."""
+_Sides = tuple[str, str]
+"""The text before and behind a fact."""
 _MOST_ROLES = 40
 """The number of facts whose roles are compared, so that the time stays linear."""
 
 
 def _is_swapped(former: _Sides, former_sides: _Sides, latter: _Sides, latter_sides: _Sides) -> bool:
-    crossed = False
+    if former == former_sides and latter == latter_sides:
+        return False
+    crossed, near, near_latter = False, [*map(_words, former_sides)], [*map(_words, latter_sides)]
     for side in (0, 1):
-        only_former, only_latter = former[side] - latter[side], latter[side] - former[side]
-        if only_former & (former_sides[0] | former_sides[1]) and only_latter & (latter_sides[0] | latter_sides[1]):
+        words, latter_words = _words(former[side]), _words(latter[side])
+        only_former, only_latter = words - latter_words, latter_words - words
+        if only_former & (near[0] | near[1]) and only_latter & (near_latter[0] | near_latter[1]):
             return False
-        crossed = crossed or bool(only_former & latter_sides[side] and only_latter & former_sides[side])
+        crossed = crossed or bool(only_former & near_latter[side] and only_latter & near[side])
     return crossed
 
 
@@ -386,7 +386,7 @@ def _around(text: str, facts: Sequence[Fact], fact: Fact) -> _Sides:
             start = item.end
         elif fact.end <= item.start < end:
             end = item.start
-    return _words(text[start : fact.start]), _words(text[fact.end : end])
+    return text[start : fact.start], text[fact.end : end]
 
 
 @lru_cache(maxsize=4096)  # a word beside a number: at most 28 characters each

@@ -7,15 +7,16 @@ from fairtrial.text.facts.units import CURRENCY
 
 _CUSTOMARY = 0.02
 """The relative error that people accept when they convert units of another system, for example 5 km to 3 miles."""
-_MOST_CUSTOMARY = 1.5 * _CUSTOMARY
+MOST_APART = 1.5 * _CUSTOMARY
+"""No rule makes numbers equal that differ by a larger share, and by more than one unit of their last digits."""
 _CUSTOMARY_FACTORS = (0.0254, 0.3048, 0.9144, 1609.344, 28.349523125, 453.59237, 3.785411784, 0.2365882365, 0.473176473)
 _EXACT = 1e-7
 """The relative error of a conversion between units."""
 _SAME = 1e-10
 """The relative error of a number in one unit, for example of a third with ten digits. Whole numbers have none."""
-_MONTH = 30 * 86400.0
+MONTH_SECONDS = 30 * 86400.0
 _DEGREES = {"celsius", "fahrenheit", "degree"}
-_TEMPERATURES = {"celsius", "fahrenheit", "kelvin"}
+TEMPERATURES = frozenset({"celsius", "fahrenheit", "kelvin"})
 _SAME_COUNTS = ({"night", "time"},)
 """Dimensions with the same numbers: two nights that are two days."""
 
@@ -52,7 +53,7 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool: 
         return _COMPARE[kind](fact, counterpart, tolerance, about)
     if latter_kind == "amount":
         latter_readings = _distinct(latter_readings)
-    apart = max(tolerance, _MOST_CUSTOMARY)
+    apart = max(tolerance, MOST_APART)
     for former in _distinct(readings) if kind == "amount" else readings:
         dimension, value, size_as_written, step = former
         for latter in latter_readings:
@@ -147,7 +148,7 @@ def _is_same(a: float, b: float, tolerance: float = 0.0) -> bool:
 
 def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: float, *, about: bool) -> bool:
     size, difference = max(abs(a), abs(b)), abs(a - b)
-    if difference > max(tolerance, _MOST_CUSTOMARY) * size and difference > max(former.step, latter.step):
+    if difference > max(tolerance, MOST_APART) * size and difference > max(former.step, latter.step):
         # No rule below makes them equal.
         return False
     # 3.14159 is 3.14, as exact as the reference is.
@@ -189,12 +190,12 @@ def _equal_across(former: Reading, a: float, latter: Reading, b: float, toleranc
                 return True
         return other not in _WITHOUT_NUMBER and _is_same(former.as_written, latter.as_written, tolerance)
     dimensions = {former.dimension, latter.dimension}
-    if dimensions <= _TEMPERATURES:
+    if dimensions <= TEMPERATURES:
         first, second = (_as_celsius(item.dimension, value) for item, value in ((former, a), (latter, b)))
         return abs(first - second) <= max(0.6, 0.01 * min(abs(first), abs(second)))
     if dimensions == {"time", "month"}:
         seconds, months = (a, b) if former.dimension == "time" else (b, a)
-        return bool(seconds) and seconds == months * _MONTH
+        return bool(seconds) and seconds == months * MONTH_SECONDS
     if dimensions == {"month", "age"}:
         months, years = (a, b) if former.dimension == "month" else (b, a)
         return months == 12 * years

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from fairtrial.text.facts.calculations import MOST_IN_SHORT, Calculations, find_spans
-from fairtrial.text.facts.fact import NUMBER, Fact
-from fairtrial.text.facts.fact_equality import equal_facts
+from fairtrial.text.facts.calculations import MOST_IN_SHORT, Calculations, SortedNumbers, find_spans
+from fairtrial.text.facts.decades import YEARS
+from fairtrial.text.facts.fact import NUMBER, Fact, Reading
+from fairtrial.text.facts.fact_equality import MONTH_SECONDS, MOST_APART, TEMPERATURES, equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.facts.json_evidence import Value, decode, list_values, quantities
 from fairtrial.text.facts.names import places_in
@@ -30,6 +32,11 @@ _NAMED_BEFORE = LazyPattern(
 _WORDS_BEFORE = LazyPattern(rf"(?i)((?:[a-z]+[ _-]){{0,3}}[a-z]+){_GAP}$")
 _LAST_ONES = LazyPattern(r"(?i)(?:\b(?:last|final)|下|末|后|後|最后|最後)[ ]?$")
 _LAST_OF_KOREAN = LazyPattern("(?:번호|카드|계좌|전화)의? ?맨? ?[뒤끝] ?$")
+_COUNTED = LazyPattern(
+    r"(?i)[ -](?:times|people|persons|guests|passengers|customers|users|seats|tickets|copies|items|units|pieces|points|miles"
+    r"|orders|bookings|vouchers|certificates|of (?:them|these|those))\b|[ ]?(?:명|개|장|매|회(?!원)|人|枚|個|个|回|次|张|張|份|位)"
+)
+"""Things that a number counts: the 2024 of "a ticket 2024 times" is no number of a ticket."""
 _OF_DIGITS = LazyPattern(r"(?i)[ -]?(?:digits?\b|桁|(?P<korean>자리)|位[數数])")
 _KOREAN_DIGITS = LazyPattern(r"자리[는가은]?:? ?\d{3,}")
 _AIRPORT = LazyPattern(r"(?<![A-Za-z])[A-Z]{3}(?![A-Za-z])")
@@ -78,6 +85,143 @@ class EvidenceTexts:
         return self._facts_by_text[text]
 
 
+_FINE = MOST_APART
+"""The last digit of a number is fine if it is at most this share of the number."""
+_WIDE = MOST_APART / (1 - MOST_APART) * (1 + 1e-6)
+"""The share of a number by which an equal number may be larger."""
+_EXACT = 1e-9
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+class Candidates:
+    """Facts, of which few are candidates of equality with another fact.
+
+    Two numbers are equal only if their values, or their numbers as they are written, are near each other. Sorted lists
+    give these in logarithmic time. Numbers of few digits, such as 5, are compared with each: few of them differ.
+    """
+
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        self._readings = [(place, reading) for place, fact in enumerate(facts) for reading in fact.readings]
+
+    def find(self, fact: Fact) -> list[int]:
+        """Return the places of the facts that may equal a fact, in their order."""
+        return sorted({place for reading in fact.readings for place in self._find(reading)})
+
+    def find_written(self, fact: Fact) -> Sequence[int]:
+        """Return the places of the facts whose first reading has the dimension and the number of a fact as written."""
+        first = fact.readings[0]
+        return self._written_in_dimension.get((first.dimension, first.as_written), ())
+
+    def _find(self, reading: Reading) -> Iterator[int]:
+        value = reading.value
+        if isinstance(value, str):
+            yield from self._texts.get(value, ())
+            return
+        if isinstance(value, tuple):
+            yield from self._find_calendar(reading.dimension, value)
+            return
+        dimension = reading.dimension
+        yield from self._coarse.get(dimension, ())
+        yield from self._near(dimension, value, max(_WIDE * abs(value), reading.step * (1 + 1e-6)))
+        yield from self._written.find_near(reading.as_written, _EXACT * abs(reading.as_written))
+        if dimension == NUMBER:
+            yield from self._near("percent", 100 * value, _EXACT * 1000)
+            if value in _HOURS:
+                yield from self._calendar.get("clock", ())
+        elif dimension == "percent":
+            yield from self._near(NUMBER, value / 100, _EXACT * 1000)
+        elif dimension in TEMPERATURES:
+            for scale in TEMPERATURES:
+                yield from self._all_of(scale)
+        for dimensions, factor in _FACTORS:
+            if dimensions[0] == dimension:
+                yield from self._near(dimensions[1], value * factor, _EXACT * abs(value * factor) + _EXACT)
+                yield from self._coarse.get(dimensions[1], ())
+
+    def _find_calendar(self, dimension: str, value: tuple[int | None, ...]) -> Iterator[int]:
+        if dimension == "date" and len(value) == 3 and value[1] is not None and value[2] is not None:
+            yield from self._days.get(value[1:], ())
+            yield from self._days.get((), ())
+        else:
+            yield from self._calendar.get(dimension, ())
+        if dimension == YEARS:
+            yield from self._calendar.get("date", ())
+        elif dimension == "clock":
+            for hour in _HOURS:
+                yield from self._near(NUMBER, float(hour), 0.0)
+                yield from self._coarse.get(NUMBER, ())
+
+    def _near(self, dimension: str, value: float, apart: float) -> Iterator[int]:
+        numbers = self._fine.get(dimension)
+        return numbers.find_near(value, apart) if numbers else iter(())
+
+    def _all_of(self, dimension: str) -> Iterator[int]:
+        yield from self._coarse.get(dimension, ())
+        yield from self._near(dimension, 0.0, float("inf"))
+
+    @cached_property
+    def _texts(self) -> dict[str, list[int]]:
+        return _group((reading.value, place) for place, reading in self._readings if isinstance(reading.value, str))
+
+    @cached_property
+    def _calendar(self) -> dict[str, list[int]]:
+        return _group((item.dimension, place) for place, item in self._readings if isinstance(item.value, tuple))
+
+    @cached_property
+    def _days(self) -> dict[tuple[int | None, ...], list[int]]:
+        """The places of dates by their month and day. Those without one of both stand below an empty key."""
+        return _group(
+            (item.value[1:] if None not in item.value[1:] else (), place)
+            for place, item in self._readings
+            if item.dimension == "date" and isinstance(item.value, tuple)
+        )
+
+    @cached_property
+    def _coarse(self) -> dict[str, list[int]]:
+        return _group((item.dimension, place) for place, item in self._readings if _is_coarse(item))
+
+    @cached_property
+    def _fine(self) -> dict[str, SortedNumbers]:
+        numbers: dict[str, list[tuple[float, int]]] = defaultdict(list)
+        for place, item in self._readings:
+            if isinstance(item.value, (int, float)) and not _is_coarse(item):
+                numbers[item.dimension].append((float(item.value), place))
+        return {dimension: SortedNumbers(pairs) for dimension, pairs in numbers.items()}
+
+    @cached_property
+    def _written(self) -> SortedNumbers:
+        return SortedNumbers(
+            (item.as_written, place) for place, item in self._readings if isinstance(item.value, (int, float))
+        )
+
+    @cached_property
+    def _written_in_dimension(self) -> dict[tuple[str, float], list[int]]:
+        firsts: dict[int, Reading] = {}
+        for place, item in self._readings:
+            firsts.setdefault(place, item)
+        return _group(((item.dimension, item.as_written), place) for place, item in firsts.items())
+
+
+_HOURS = frozenset(range(25))
+_FACTORS = (
+    (("time", "month"), 1 / MONTH_SECONDS), (("month", "time"), MONTH_SECONDS),
+    (("month", "age"), 1 / 12), (("age", "month"), 12.0),
+)  # fmt: skip
+"""The values of a dimension that equal those of another one, apart from numbers that are equal as they are written."""
+
+
+def _is_coarse(reading: Reading) -> bool:
+    value = reading.value
+    return isinstance(value, (int, float)) and reading.step > _FINE * abs(value)
+
+
+def _group(pairs: Iterable[tuple[_Key, int]]) -> dict[_Key, list[int]]:
+    groups: dict[_Key, list[int]] = defaultdict(list)
+    for key, place in pairs:
+        groups[key].append(place)
+    return dict(groups)
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Texts by name, and the facts that follow from them."""
@@ -89,10 +233,36 @@ class Evidence:
         """The facts that the texts state, with the names of their texts."""
         return tuple((name, fact) for name, content in self.texts.items() for fact in content.facts)
 
+    @cached_property
+    def _distinct(self) -> tuple[tuple[str, Fact], ...]:
+        """The facts that differ in more than their place, each with the name of the first text that states it."""
+        firsts: dict[object, tuple[str, Fact]] = {}
+        for name, fact in self.facts:
+            firsts.setdefault((fact.kind, fact.readings, fact.about), (name, fact))
+        return tuple(firsts.values())
+
+    @cached_property
+    def _candidates(self) -> Candidates:
+        return Candidates([fact for _, fact in self._distinct])
+
+    @cached_property
+    def _codes(self) -> dict[str, list[tuple[str, str]]]:
+        """The codes by their last digits, each with the name of its text."""
+        codes: dict[str, list[tuple[str, str]]] = {}
+        for name, evidence in self.facts:
+            value = evidence.readings[0].value
+            if evidence.kind == "code" and isinstance(value, str):
+                codes.setdefault(value[-_FEWEST_DIGITS:], []).append((name, value))
+        return codes
+
     def supports(self, fact: Fact) -> str:
         """Return the name of a text that states a fact, or an empty text."""
-        other_unit = any(_same_number_other_unit(fact, evidence) for _, evidence in self.facts)
-        for name, evidence in self.facts:
+        distinct = self._distinct
+        other_unit = any(
+            _same_number_other_unit(fact, distinct[place][1]) for place in self._candidates.find_written(fact)
+        )
+        for place in self._candidates.find(fact):
+            name, evidence = distinct[place]
             if equal_facts(fact, evidence) and not (other_unit and evidence.readings[0].dimension == NUMBER):
                 return name
         return ""
@@ -134,10 +304,11 @@ class Evidence:
         digits = reply[fact.start : fact.end].strip("# ")
         if fact.kind not in {"code", "number"} or len(digits) < _FEWEST_DIGITS or not digits.isdecimal():
             return ""
+        if _COUNTED.match(reply, fact.end):
+            return ""
         words = _read_words_before(fact, reply)
-        for name, evidence in self.facts:
-            value = evidence.readings[0].value
-            if isinstance(value, str) and evidence.kind == "code" and value.endswith(digits):
+        for name, value in self._codes.get(digits[-_FEWEST_DIGITS:], ()):
+            if value.endswith(digits):
                 prefix = value[: -len(digits)]
                 is_whole = bool(prefix) and not any(sign.isdigit() for sign in prefix)
                 if _are_last(fact, reply, prefix) or (is_whole and (words is None or words.endswith(prefix))):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from operator import attrgetter
 
-from fairtrial.text.facts.bounds import BOUNDS_CUE, bound_at
+from fairtrial.text.facts.bounds import BOUNDS_CUE, LEADING_CUE, bound_at
 from fairtrial.text.facts.calendar_facts import is_person, take_dates, take_days, take_names
 from fairtrial.text.facts.canonical import Canonical, canonicalise
 from fairtrial.text.facts.claims import Claims
@@ -43,7 +43,7 @@ from fairtrial.text.facts.units import (
     unit_names,
     unit_pattern,
 )
-from fairtrial.text.facts.word_patterns import StartPattern, cue, join_cues
+from fairtrial.text.facts.word_patterns import StartPattern, cue
 from fairtrial.text.lazy_pattern import LazyPattern
 
 _NUM = r"(?:[0-9]{1,3}(?:,[0-9]{3}){1,7}(?:\.[0-9]{1,18})?(?![0-9])|[0-9]{1,18}(?:\.[0-9]{1,18})?(?![0-9])|(?<![0-9])\.[0-9]{1,18})"
@@ -120,19 +120,23 @@ def read_facts(text: str) -> tuple[Fact, ...]:
     The time is linear in the length of the text. Facts with a bound, such as "at most 5", have it in `bound`.
     """
     whole = canonicalise(text)
+    # A text is asked for the cues that are known by now.
+    unit_cue()
+    sign_cue()
     work = Claims(whole.text)
     _take_facts(work)
     if len(work.facts) > 1:
         work.facts.sort(key=_START)
-    may_be_bound = not work.cues.ascii or work.cues.has(BOUNDS_CUE)
-    placed = [_place_in_original(fact, whole, text, may_be_bound=may_be_bound) for fact in work.facts]
+    bits = work.cue_bits
+    may_be_bound, may_lead = bool(not work.cues.ascii or bits & BOUNDS_CUE), bool(bits & LEADING_CUE)
+    placed = [_place_in_original(fact, whole, text, may_be_bound, may_lead) for fact in work.facts]
     return tuple([fact for fact in placed if fact.kind != "date" or not is_person(fact, text)])
 
 
 _START = attrgetter("start")
 
 
-def _place_in_original(fact: Fact, whole: Canonical, original: str, *, may_be_bound: bool) -> Fact:
+def _place_in_original(fact: Fact, whole: Canonical, original: str, may_be_bound: bool, may_lead: bool) -> Fact:
     """Return a fact of a canonical text with its bound and its place in the original text."""
     kind, readings, first, last, bound, about, weak = fact
     text = whole.text
@@ -140,7 +144,7 @@ def _place_in_original(fact: Fact, whole: Canonical, original: str, *, may_be_bo
     if original[end - 1 : end] in _ENDS:
         end = start + len(original[start:end].rstrip("*`_ "))
     if may_be_bound and kind not in _WITHOUT_BOUND:
-        bound, about = bound_at(text, first, last, calendar=kind in _CALENDAR)
+        bound, about = bound_at(text, first, last, calendar=kind in _CALENDAR, may_lead=may_lead)
     if kind == "number":
         # "One" and 一 are often no number: "the one", 没有一个.
         weak = weak or (
@@ -186,7 +190,7 @@ _HYPHEN = cue("", "-")
 _BRACKET, _SLASH = cue("", "["), cue("", "/")
 _MARK = LazyPattern(r"[0-9][.)][ \t]")
 _DEGREES_CUE = cue("", "섭화摂華华摄攝大小")
-_RARE_CUE = join_cues(_BRACKET, VERSES_CUE, _SLASH, FEET_CUE, _DEGREES_CUE, _HYPHEN, DECADES_CUE)
+_RARE_CUE = _BRACKET | VERSES_CUE | _SLASH | FEET_CUE | _DEGREES_CUE | _HYPHEN | DECADES_CUE
 _PERCENT_CUE = cue("percent per", "%‰퍼프パ포趴")
 _ORDINAL_CUE = cue("st nd rd th", "第제")
 
@@ -199,7 +203,7 @@ def _take_numbers(work: Claims, text: str) -> None:
         work.drop(_LIST_MARK)
     if marked and _INLINE_LIST.search(text):
         work.drop(_INLINE_MARK)
-    if cues.has(_RARE_CUE):
+    if work.cue_bits & _RARE_CUE:
         work.drop(_FOOTNOTE, _BRACKET)
         if ":" in text:
             work.take_many(VERSES, find_verses, VERSES_CUE)
@@ -208,7 +212,7 @@ def _take_numbers(work: Claims, text: str) -> None:
         work.take_many(_TEMPERATURE, _temperatures, _DEGREES_CUE)
         work.take_many(YEAR_RANGES, find_year_ranges, _HYPHEN)
         work.take(DECADES, find_decades, DECADES_CUE)
-    if cues.has(VERSIONS_CUE) or MAY_BE_CODE.search(text):
+    if work.cue_bits & VERSIONS_CUE or MAY_BE_CODE.search(text):
         work.take(CODES, find_code)
     take_dates(work)
     work.take(PERIODS, find_periods, PERIODS_CUE)

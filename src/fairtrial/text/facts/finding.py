@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fairtrial.text.facts.fact import Fact
     from fairtrial.text.facts.polarity import Opposition
     from fairtrial.text.facts.promises import Promise
@@ -20,6 +23,10 @@ class Finding(NamedTuple):
     state: State
     counterpart: Fact | None = None
     why: str = ""
+
+
+new_finding: Callable[[tuple[Fact, State, Fact | None, str]], Finding] = partial(tuple.__new__, Finding)
+"""Returns a finding of its fields, and takes a third of the time of the class."""
 
 
 class Agreement(NamedTuple):

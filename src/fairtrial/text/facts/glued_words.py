@@ -32,6 +32,16 @@ _BEFORE_NUMERAL = LazyPattern(
 _AGE = LazyPattern(
     r"\b(?:age|aged|age of) (?P<years>\d{1,3})(?![\w-]|[.,]\d| ?(?:years?|months?|weeks?|days?|to|and|or)\b)"
 )
+_TENS = frozenset("twenty thirty forty fifty sixty seventy eighty ninety".split())
+_SPACED_HYPHEN = LazyPattern(
+    rf"\b(?:{'|'.join(sorted(_TENS))})(?P<hyphen> - )(?=(?:one|two|three|four|five|six|seven|eight|nine|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)\b)"
+)
+_CLOCK = frozenset({"clock"})
+_ALWAYS = LazyPattern(
+    # "We worked around the clock" states no hours of a service.
+    r"\b(?:open|available|availability|supported|support|service|services|hotline|helpline|desk|staffed|reachable|operate|operates|operating|running)(?: (?:is|are|was|were|open|available|staffed|reachable|there|for|you|all|our|customers|guests)){0,4} (?P<always>a?round[ -]the[ -]clock)(?![\w-]| tower)"
+    r"|\b(?P<before>a?round[ -]the[ -]clock)(?= (?:customer |phone |technical )?(?:support|service|services|availability|hotline|helpline|coverage|access)\b)"
+)
 _AGES = frozenset({"age", "aged"})
 _ENDS = "|".join(sorted({word[-2:] for word in _SMALL.split()}))
 _BESIDE_DIGIT = LazyPattern(
@@ -126,7 +136,19 @@ _EAST_ASIAN_VIDEO = LazyPattern(
 _EAST_ASIAN = LazyPattern(r"[\u3040-\u30ff\u4e00-\u9fff가-힣]")
 
 
-_SPREAD = _AGES | _MONTH_SET | _PARTS | _SPEED_WORDS | _WARS | _BAKERS | _SCORE_WORDS | _LETTER_CUES | {"world"}
+_SPREAD = (
+    _AGES
+    | _TENS
+    | _CLOCK
+    | _MONTH_SET
+    | _PARTS
+    | _SPEED_WORDS
+    | _WARS
+    | _BAKERS
+    | _SCORE_WORDS
+    | _LETTER_CUES
+    | {"world"}
+)
 """One of these stands in each text that `spread_words` edits."""
 
 
@@ -146,7 +168,7 @@ def spread_words(text: str) -> list[tuple[int, int, str]]:
                 edits.append((match.end(), match.end(), f"{match['first']} "))
     if not words.isdisjoint(_SPEED_WORDS):
         edits += [(*match.span(), _SPEEDS[match[0]]) for match in _SPEED.finditer(text)]
-    edits += _spread_scores(text, words) + _spread_letters(text, words)
+    edits += _spread_phrases(text, words) + _spread_letters(text, words)
     if not words.isdisjoint(_WARS) or {"world", "war", "i"} <= words:
         edits += [(*match.span(), f"world war {1 if match['second'] is None else 2}") for match in _WAR.finditer(text)]
     if "dozen" in words and not words.isdisjoint(_BAKERS):
@@ -160,9 +182,13 @@ def spread_words(text: str) -> list[tuple[int, int, str]]:
     return sorted(edits)
 
 
-def _spread_scores(text: str, words: frozenset[str]) -> list[tuple[int, int, str]]:
-    """Return the edits of scores in words ("one-nil" is 1-0)."""
+def _spread_phrases(text: str, words: frozenset[str]) -> list[tuple[int, int, str]]:
+    """Return the edits of scores ("one-nil" is 1-0), spaced hyphens ("twenty - six") and hours ("around the clock")."""
     edits: list[tuple[int, int, str]] = []
+    if not words.isdisjoint(_TENS):
+        edits += [(*match.span("hyphen"), "-") for match in _SPACED_HYPHEN.finditer(text)]
+    if not words.isdisjoint(_CLOCK):
+        edits += [(*match.span(match.lastgroup or 0), "24/7") for match in _ALWAYS.finditer(text)]
     if not words.isdisjoint(_SCORE_WORDS):
         for match in _SCORE.finditer(text):
             first, last = (

@@ -69,6 +69,10 @@ _NATIVE = {"ひとつ": 1, "一つ": 1, "ふたつ": 2, "みっつ": 3, "よっ�
            "ここのつ": 9, "ひとり": 1, "ふたり": 2}  # fmt: skip
 
 
+_ALWAYS = LazyPattern("全天候(?=在线|在線|线上|線上|营业|營業|服务|服務|开放|開放|客服|接听|接聽)")
+"""The hours of a service, unlike a road for all weathers."""
+
+
 def han_numerals(text: str) -> list[tuple[int, int, str]]:
     """Return the numerals of a text that hold a Chinese numeral: their spans, and their digits.
 
@@ -79,6 +83,8 @@ def han_numerals(text: str) -> list[tuple[int, int, str]]:
         new = _digits(text, match)
         if new is not None:
             edits.append((match.start(), match.end(), new))
+    if "全天候" in text:
+        edits = sorted([*edits, *((*match.span(), "24小时") for match in _ALWAYS.finditer(text))])
     return edits
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from fairtrial.text.facts.memory import remember_short
@@ -27,6 +29,11 @@ _LONGEST = 40
 """The number of characters of a member at most."""
 
 
+_OPEN_END = LazyPattern(r"(?i)\s*(?:etc|so on|so forth|the like)\.?\s*")
+_OPEN_END_BEHIND = LazyPattern(r"(?i)[,;]?\s*(?:and\s+)?(?:etc|so on|so forth|the like)\b")
+"""What ends a list that names some members alone."""
+
+
 class Member(NamedTuple):
     """A member of a list: its place, and the forms by which a text may name it."""
 
@@ -36,6 +43,9 @@ class Member(NamedTuple):
 
 
 List = tuple[Member, ...]
+
+
+_new_member: Callable[[tuple[int, int, frozenset[str]]], Member] = partial(tuple.__new__, Member)
 
 
 class ListAgreement(NamedTuple):
@@ -64,7 +74,8 @@ def compare_lists(reference: str, reply: str) -> list[ListAgreement]:
         if shared < 2 or 2 * shared < len(members):
             continue
         missing = tuple(member for member in members if not _names(small, member))
-        additional = tuple(member for member in counterpart if not _names(small_reference, member))
+        is_open = _OPEN_END_BEHIND.match(reference, members[-1].end)
+        additional = tuple(member for member in counterpart if not is_open and not _names(small_reference, member))
         hits.append(ListAgreement(missing, additional, (len(members), len(counterpart)), counterpart[0] in additional))
     return hits
 
@@ -90,11 +101,13 @@ def find_lists(text: str) -> tuple[List, ...]:
 
 def _split(text: str, places: list[tuple[int, int]]) -> list[List]:
     """Return the members at places. Only the end of the first and the beginning of the last belong to the list."""
+    if len(places) > 1 and _OPEN_END.fullmatch(text, *places[-1]):
+        places = places[:-1]
     last = len(places) - 1
     if any(end - start > _LONGEST for start, end in places[1:-1]):
         return []
     members = [
-        Member(start, end, forms)
+        _new_member((start, end, forms))
         for number, (start, end) in enumerate(places)
         if (forms := _forms(text[start:end].lower(), first=number == 0, last=number == last))
     ]

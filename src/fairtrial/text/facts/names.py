@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from operator import add
 from typing import NamedTuple
@@ -58,6 +58,11 @@ class _Sentence(NamedTuple):
         return start, end
 
 
+_new_sentence: Callable[[tuple[int, int, tuple[str, ...], frozenset[str]]], _Sentence] = partial(
+    tuple.__new__, _Sentence
+)
+
+
 def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> list[Replaced]:
     """Return the names of a reference that a reply replaces in a sentence that is otherwise nearly the same.
 
@@ -73,24 +78,35 @@ def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> lis
     certain = frozenset(name.lower() for name in names)
     hits: list[Replaced] = []
     for sentence in expected:
-        counterpart = max(actual, key=lambda item: _common(sentence, item), default=None)
+        counterpart = _most_alike(sentence, actual)
         if (
             counterpart is not None
             # A name is replaced only if both sentences have a word that the other lacks.
             and not sentence.words <= counterpart.words
             and not counterpart.words <= sentence.words
-            and _common(sentence, counterpart) >= _ALIKE
             and (certain or _may_hold_names(sentence, counterpart))
         ):
-            hits += list(_compare_sentences(sentence, counterpart, reference, reply, certain))
+            hits += _compare_sentences(sentence, counterpart, reference, reply, certain)
     return hits
+
+
+def _most_alike(sentence: _Sentence, counterparts: Iterable[_Sentence]) -> _Sentence | None:
+    """Return the first of the sentences that share the most words with a sentence, if these are enough for a copy."""
+    best, most, words = None, 0.0, sentence.words
+    size = len(words)
+    for item in counterparts:
+        share = len(words & item.words) / max(size, len(item.words))
+        if share > most and share >= _ALIKE:
+            best, most = item, share
+    return best
 
 
 def _may_hold_names(sentence: _Sentence, counterpart: _Sentence) -> bool:
     """Return whether a word that only one of two sentences has may be a name: no small Latin letters and no number."""
-    return any(
-        word[0].isupper() or word[-1] > "\u02ff" for word in sentence.words ^ counterpart.words
-    ) or not sentence.words.isdisjoint(_TITLES)
+    for word in sentence.words ^ counterpart.words:
+        if word[0].isupper() or word[-1] > "\u02ff":
+            return True
+    return not sentence.words.isdisjoint(_TITLES)
 
 
 _TITLES = frozenset(("Mr", "Mrs", "Ms", "Dr", "Prof"))
@@ -145,15 +161,10 @@ def _sentences(text: str) -> tuple[_Sentence, ...]:
     for start, end in split_sentences(text):
         tokens = tuple(find_tokens(text, start, end)[:_MOST_TOKENS])
         if tokens:
-            sentences.append(_Sentence(start, end, tokens, frozenset(tokens)))
+            sentences.append(_new_sentence((start, end, tokens, frozenset(tokens))))
         if len(sentences) == _MOST_SENTENCES:
             break
     return tuple(sentences)
-
-
-def _common(former: _Sentence, latter: _Sentence) -> float:
-    a, b = former.words, latter.words
-    return len(a & b) / max(len(a), len(b))
 
 
 def _compare_sentences(
@@ -163,7 +174,7 @@ def _compare_sentences(
     for a, b, c, d in replacements:
         expected, actual = former.span(reference, a, b), latter.span(reply, c, d)
         name, counterpart = reference[slice(*expected)], reply[slice(*actual)]
-        if not (name[0].isalpha() and counterpart[0].isalpha()):
+        if not (name[0].isalpha() and counterpart[0].isalpha()) or counterpart in reference or name in reply:
             continue
         if (
             # What takes the longest comes last.

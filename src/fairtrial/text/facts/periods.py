@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fairtrial.text.facts.fact import Kind, Reading
-from fairtrial.text.facts.word_patterns import Cue, StartPattern, alternatives
+from fairtrial.text.facts.word_patterns import StartPattern, alternatives, cue
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "month": 2592000, "quarter": 7776000,
             "year": 31536000, "fortnight": 1209600, "night": 86400}  # fmt: skip
@@ -37,10 +37,9 @@ _UNITS = {"초": "second", "秒": "second", "분": "minute", "分": "minute", "�
           "연": "year", "初": "second"}  # fmt: skip
 
 
-PERIODS_CUE = Cue(
-    frozenset(name.split()[-1] for name in _NAMES if name.isascii() and name[0] != "/"),
-    frozenset(name.lstrip("1")[0] for name in _NAMES if not name.isascii())
-    | frozenset("/시일주개달년時週か小天周分분초秒月연"),
+PERIODS_CUE = cue(
+    [name.split()[-1] for name in _NAMES if name.isascii() and name[0] != "/"],
+    {name.lstrip("1")[0] for name in _NAMES if not name.isascii()} | {*"/시일주개달년時週か小天周分분초秒月연"},
 )
 
 

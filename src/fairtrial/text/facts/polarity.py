@@ -6,8 +6,8 @@ that exclude one another ("open" and "closed"). An odd number of differences tur
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Container, Iterator
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from fairtrial.text.facts.canonical import canonicalise
@@ -82,6 +82,10 @@ class _Clause(NamedTuple):
         return sum(map(text.__contains__, words)) >= _SHARED_OF_ALL * len(words)
 
 
+_new_clause: Callable[[tuple[int, int, _Content]], _Clause] = partial(tuple.__new__, _Clause)
+_new_content: Callable[
+    [tuple[frozenset[str], int, tuple[tuple[str, int], ...], bool, tuple[str, ...], bool]], _Content
+] = partial(tuple.__new__, _Content)
 _BREAK = LazyPattern(
     r"[.!?](?=\s|$)|[。!?;:\n|]|,(?!\d)\s*|、(?=[^、。]{8})|\s[-–]\s|\((?=[^)]{6})|\)"
     r"|(?<=[가-힣])(?:지만|는데|으며|하며|이며|(?<![재창광경권예최중출장])고)(?=[ ,])|(?<=[ますでした])が、?(?=[^、]{4})"
@@ -149,12 +153,13 @@ def compare_polarity(reference: str, reply: str, *, repeats: bool = True) -> Pol
     time is linear in the length of the texts, because only the first 200 clauses of each are compared. Without
     `repeats`, it may remain unknown whether the reply repeats a clause.
     """
-    expected = _clauses(reference)
+    expected = clauses = _clauses(reference)
     text = canonicalise(reply).text
-    if not repeats and not _may_turn_round(text) and not any(_turns_round(clause.content) for clause in expected):
-        return Polarity(_find_denial(reference, reply) if expected else (), False)
-    named = text if text.isascii() else _EVERYBODY.sub("人", text)
-    if not any(clause.is_decisive or clause.may_be_repeated(named) for clause in expected):
+    if not repeats and not _may_turn_round(text):
+        # Only a clause that holds a negation or a value may be turned round by a reply that holds none.
+        clauses = tuple([clause for clause in expected if clause.content[1] or clause.content[2]])
+    named = text if text.isascii() or _EVERYBODY_SIGNS.isdisjoint(text) else _EVERYBODY.sub("人", text)
+    if not any(clause.is_decisive or clause.may_be_repeated(named) for clause in clauses):
         return Polarity(_find_denial(reference, reply) if expected else (), False)
     actual = _clauses(reply)
     hits: list[Opposition] = []
@@ -194,10 +199,6 @@ def _is_turned_round(former: _Content, latter: _Content, flips: list[str]) -> bo
     """Return whether an odd number of negations and of values differs. A value that both answer has its own inside."""
     shared = {axis for axis, _ in former.values} & {axis for axis, _ in latter.values}
     return (former.count_negations(shared) + latter.count_negations(shared) + len(flips)) % 2 == 1
-
-
-def _turns_round(content: _Content) -> bool:
-    return bool(content.negations or content.values)
 
 
 _FALSE = StartPattern(
@@ -318,7 +319,7 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
     for start, end in _spans(_ASCII_BREAK if whole.text.isascii() else _BREAK, whole.text):
         content = _read_clause(whole.text[start : min(end, start + _LONGEST_CLAUSE)])
         if content is not None:
-            clauses.append(_Clause(*whole.span(start, end), content))
+            clauses.append(_new_clause((*whole.span(start, end), content)))
             if len(clauses) == _MOST_CLAUSES:
                 break
     return tuple(clauses)
@@ -328,7 +329,9 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
 def _read_clause(text: str) -> _Content | None:
     is_ascii = text.isascii()
     raw = frozenset(
-        _ASCII_WORD.findall(text.replace("no one", "nobody")) if is_ascii else _WORD.findall(_EVERYBODY.sub("人", text))
+        _ASCII_WORD.findall(text.replace("no one", "nobody"))
+        if is_ascii
+        else _WORD.findall(text if _EVERYBODY_SIGNS.isdisjoint(text) else _EVERYBODY.sub("人", text))
     )
     words = read_stems(raw)
     if not words:
@@ -346,7 +349,8 @@ def _read_clause(text: str) -> _Content | None:
         within += tuple(item.axis for item in values if text[item.start : item.end] in _WITH_NEGATION)
     everybody = may_be_everybody and bool(_ALL_PERSONS.search(text))
     distinct = tuple(dict.fromkeys((item.axis, item.number) for item in values)) if values else ()
-    return _Content(words, len(negations), distinct, may_limit and bool(_ONLY.search(text)), within, everybody)
+    only = may_limit and bool(_ONLY.search(text))
+    return _new_content((words, len(negations), distinct, only, within, everybody))
 
 
 _NEGATIVE_WORDS = frozenset(

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from fairtrial.text.facts.word_patterns import Cue, alternatives
+from fairtrial.text.facts.word_patterns import Cue, alternatives, cue
 
 CURRENCY = "currency:"
 """The beginning of the dimension of an amount, for example `currency:USD`."""
@@ -54,7 +54,7 @@ def unit_cue() -> Cue:
 def sign_cue() -> Cue:
     """Return the cue of the currency signs and codes. Of a name such as "us$", the sign says enough."""
     marks = frozenset(sign for name in _signs() for sign in name if not (sign.isalpha() or sign == " "))
-    return Cue(frozenset(name.split()[0] for name in _signs() if marks.isdisjoint(name)), marks)
+    return cue([name.split()[0] for name in _signs() if marks.isdisjoint(name)], marks)
 
 
 @cache
@@ -69,7 +69,7 @@ def _signs() -> list[str]:
 
 def _make_cue(names: list[str]) -> Cue:
     words = {re.split("[^a-z]", name)[0] for name in names}
-    return Cue(frozenset(words - {""}), frozenset(name[0] for name in names if not "a" <= name[0] <= "z"))
+    return cue(words - {""}, {name[0] for name in names if not "a" <= name[0] <= "z"})
 
 
 def _rows(name: str) -> list[tuple[str, Unit]]:

@@ -128,13 +128,13 @@ def _is_vaguer_date(former: Reading, latter: Reading) -> bool:
 
 
 def _is_vaguer_early_year(former: Reading, latter: Reading) -> bool:
-    """Return whether a number alone is the year of a date before 1000, or lies in a century."""
+    """Return whether a number alone is the year of a date before 1500, or lies in a century."""
     a, b = former.value, latter.value
     if latter.dimension == YEARS and former.dimension == NUMBER:
         return isinstance(a, float) and isinstance(b, tuple) and 100 < a < 1500 and (b[0] or 0) <= a <= (b[1] or 0)
     if former.dimension != "date" or latter.dimension != NUMBER or not isinstance(a, tuple):
         return False
-    return a[0] is not None and a[0] < 1000 and a[1] is not None and a[0] == b
+    return a[0] is not None and a[0] < 1500 and a[1] is not None and a[0] == b
 
 
 _MILLION = 1e6

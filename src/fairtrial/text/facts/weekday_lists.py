@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fairtrial.text.facts.fact import Fact, Reading
-from fairtrial.text.facts.word_patterns import cue, join_cues
+from fairtrial.text.facts.word_patterns import cue
 from fairtrial.text.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _DAY_SIGNS = {
 _BETWEEN_DAYS = "·・~/,-、至到和與及"
 _DAY_LIST_CUE = cue("", "월화수목금토일月火水木金土周週星礼禮")
 _WEEK_PARTS_CUE = cue("weekday weekdays weekend weekends", "평平工주週周")
-WEEKDAYS_CUE = join_cues(_DAY_LIST_CUE, _WEEK_PARTS_CUE)
+WEEKDAYS_CUE = _DAY_LIST_CUE | _WEEK_PARTS_CUE
 _WEEK_PARTS = LazyPattern(r"\bweekdays?\b|평일|平日|工作日(?![內内])|\bweekends?\b|주말|週末|周末")
 
 

@@ -6,7 +6,8 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import count
+from typing import NewType
 
 from fairtrial.text.lazy_pattern import LazyPattern
 
@@ -38,37 +39,45 @@ class StartPattern(LazyPattern):
         return None
 
 
-class Cue(NamedTuple):
-    """What a text must hold before a pattern can match it: one of the Latin words, or one of the signs."""
+Cue = NewType("Cue", int)
+"""What a text must hold before a pattern can match it: one of some Latin words, or one of some signs.
 
-    words: frozenset[str]
-    signs: frozenset[str]
-
-
-def cue(words: str = "", signs: str = "") -> Cue:
-    """Return the cue of words between spaces and of signs."""
-    return Cue(frozenset(words.split()), frozenset(signs))
+Each cue has a bit. Cues are joined with `|`.
+"""
+_BITS: dict[str, dict[str, int]] = {"words": {}, "signs": {}}
+"""The bits of the cues that each word and each sign belongs to. A table is replaced, and does not change while it is read."""
+_next_bit = count()
 
 
-def join_cues(*cues: Cue) -> Cue:
-    """Return the cue of a text that holds one of several cues."""
-    return Cue(frozenset().union(*(item.words for item in cues)), frozenset().union(*(item.signs for item in cues)))
+def cue(words: str | Iterable[str] = "", signs: Iterable[str] = "") -> Cue:
+    """Return the cue of words, which may stand between spaces, and of signs."""
+    bit = 1 << next(_next_bit)
+    for name, items in (("words", words.split() if isinstance(words, str) else words), ("signs", signs)):
+        table = _BITS[name]
+        _BITS[name] = table | {item: table.get(item, 0) | bit for item in items}
+    return Cue(bit)
+
+
+def find_cues(words: frozenset[str], signs: frozenset[str]) -> int:
+    """Return the bits of all cues that a text with some Latin words and signs holds."""
+    bits, table, sign_table = 0, _BITS["words"], _BITS["signs"]
+    for item in table.keys() & words:
+        bits |= table[item]
+    for item in sign_table.keys() & signs:
+        bits |= sign_table[item]
+    return bits
 
 
 _LATIN = re.compile("[a-z]+")
 
 
 class Cues:
-    """The runs of Latin letters and the signs of a text, which say which patterns can match it."""
+    """The runs of Latin letters and the signs of a text."""
 
     def __init__(self, text: str) -> None:
         self.ascii = text.isascii()
         self.words = frozenset(_LATIN.findall(text))
         self.signs = frozenset(text)
-
-    def has(self, item: Cue) -> bool:
-        """Return whether the text holds a cue."""
-        return not (self.words.isdisjoint(item[0]) and self.signs.isdisjoint(item[1]))
 
 
 @lru_cache(maxsize=32)
