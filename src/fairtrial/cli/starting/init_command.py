@@ -187,7 +187,9 @@ def _write_gate(beginning: api.Beginning, folder: Path) -> _Start:
         remarks.append(f"read {cases.path}: the replies in it are expected from now on; correct those that are wrong")
     if beginning.agent is None:
         remarks.append(f"the gate has the same verdict until new recordings replace the file {beginning.recorded}")
-    following = "fairtrial run --profile ci" if beginning.agent else f"fairtrial show {run.info.id}"
+    recorded, expected = shlex.quote(str(beginning.recorded)), shlex.quote(cases.path.as_posix())
+    score = f"fairtrial score {recorded} --against {expected}"
+    following = "fairtrial run --profile ci" if beginning.agent else score
     return _Start(files, following, tuple(remarks), (run.info.id,))
 
 
