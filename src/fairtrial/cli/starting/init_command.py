@@ -21,6 +21,7 @@ from fairtrial.cli.options import trust_flags
 from fairtrial.cli.output import stdout_as_stderr
 from fairtrial.errors import spelling
 from fairtrial.text.display import count, visible, visible_line
+from fairtrial.text.languages import say
 
 if TYPE_CHECKING:
     from fairtrial.records.attempt import Recording
@@ -141,7 +142,7 @@ def _ask(material: api.Beginning, *, asks_first: bool) -> api.Beginning:
 
 
 def _prompt(question: str) -> str:
-    return str(click.prompt(question, default="", show_default=False)).strip()
+    return str(click.prompt(say(question), default="", show_default=False)).strip()
 
 
 def _write_gate(beginning: api.Beginning, folder: Path) -> _Start:
