@@ -95,7 +95,7 @@ def _case_lines(
     """Yield the attempts of a case. `errors` counts the errors so far: an error is shown in full once."""
     several = len(attempts.results) > 1
     is_green = attempts.verdict in _GREEN
-    shown: dict[Hashable, int] = {}
+    first_attempts: dict[Hashable, int] = {}
     if several:
         yield _case_head(attempts)
     for result in attempts.results:
@@ -107,10 +107,10 @@ def _case_lines(
                 continue
         if verbose or (not is_green and result.verdict not in _GREEN):
             transcript = find_transcript(result)
-            first = shown.setdefault(_essence(transcript), result.attempt)
-            if first != result.attempt and not verbose:
-                same = say("  the same as attempt {n}", n=first)
-                yield _head(result, *_remarks(result), (same, "dim"), several=several)
+            first_attempt = first_attempts.setdefault(_essence(transcript), result.attempt)
+            if first_attempt != result.attempt and not verbose:
+                remark = say("  the same as attempt {n}", n=first_attempt)
+                yield _head(result, *_remarks(result), (remark, "dim"), several=several)
             else:
                 yield case(transcript, several=several, full=full, hint=hint)
         elif not (several and is_green) or _has_remarks(result):
@@ -118,9 +118,11 @@ def _case_lines(
 
 
 def _essence(transcript: Transcript) -> Hashable:
-    """Return what two attempts of a case must share to be shown once: what decides, and the whole conversation."""
+    """Return a key that two attempts share if their deciding scores, remarks and conversations are equal."""
     result = transcript.result
-    deciding = tuple((own.criterion, own.verdict, repr(own.score)) for own in result.outcomes if own.threshold is not None)
+    deciding = tuple(
+        (own.criterion, own.verdict, repr(own.score)) for own in result.outcomes if own.threshold is not None
+    )
     remarks = repr((result.fault, result.invalidations, result.warnings, result.injections))
     return result.verdict, deciding, remarks, tuple(transcript_lines(transcript, full=True))
 

@@ -51,14 +51,14 @@ def resolve_eval_set(argument: EvalSets | None, columns: Mapping[str, str] = NO_
     return table.eval_set
 
 
-def _shared_keys(
-    rows: Sequence[Mapping[str, Any]], items: Sequence[Any], columns: Mapping[str, str]
-) -> dict[str, str]:
+def _shared_keys(rows: Sequence[Mapping[str, Any]], items: Sequence[Any], columns: Mapping[str, str]) -> dict[str, str]:
     """Return the keys of dicts that hold what a Case or a pair holds, by the names of its own keys.
 
     For example, `{"input": "question"}` if the dicts beside pairs have the key `question`.
     """
-    keys = dict.fromkeys(str(key) for row, item in zip(rows, items, strict=True) if isinstance(item, Mapping) for key in row)
+    keys = dict.fromkeys(
+        str(key) for row, item in zip(rows, items, strict=True) if isinstance(item, Mapping) for key in row
+    )
     shared = {}
     for role in _SHARED:
         known = [key for key in keys if find_role(key) == role]
