@@ -100,7 +100,10 @@ def test_each_text_of_the_page_has_five_languages() -> None:
         code: [] for code in ("ko", "ja", "zh-CN", "zh-TW")
     }
     assert in_script - {"title"} <= texts["en"].keys()
-    places = [[sorted(re.findall(r"\{\w+\}", own.get(key, text))) for own in texts.values()] for key, text in texts["en"].items()]
+    places = [
+        [sorted(re.findall(r"\{\w+\}", own.get(key, text))) for own in texts.values()]
+        for key, text in texts["en"].items()
+    ]
     assert all(own == [own[0]] * len(own) for own in places)
 
 
