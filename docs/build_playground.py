@@ -58,7 +58,9 @@ def build_playground(target: Path) -> None:
 def page(size: int) -> str:
     """Return the page. It takes no script but its own and those of this site, and sends no file anywhere."""
     worker = (SOURCES / "worker.js").read_text("utf-8")
-    script = f"const WORKER = {json.dumps(worker)};\n{(SOURCES / 'page.js').read_text('utf-8')}"
+    texts = json.loads((SOURCES / "texts.json").read_text("utf-8"))
+    constants = f"const WORKER = {json.dumps(worker)};\nconst TEXTS = {json.dumps(texts, ensure_ascii=False)};\n"
+    script = constants + (SOURCES / "page.js").read_text("utf-8")
     style = (SOURCES / "page.css").read_text("utf-8")
     policy = "; ".join(
         [

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 
 from commands import fairtrial
 from fairtrial import api, cli
@@ -180,6 +181,24 @@ def test_page_works(page: Path, reader: Reader) -> None:
     """Whoever follows a page from its first block to its last gets what the page shows."""
     for block in blocks(page.read_text()):
         reader.follow(block)
+
+
+def test_each_block_runs_or_the_contributors_read_why_not() -> None:
+    """A row of CONTRIBUTING.md says of each kind of block what happens to it. Data is read."""
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Write a block of code")[2]
+    known = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (.*?) \|", table.partition("\n## ")[0], re.MULTILINE))))
+    followed = [
+        block for page in PAGES if page not in OTHER_PAGES for block in blocks(page.read_text(encoding="utf-8"))
+    ]
+    assert {block.language for block in followed if not block.title} - known == set()
+    readers = {
+        "yaml": yaml.safe_load,
+        "toml": tomllib.loads,
+        "jsonl": lambda text: [*map(json.loads, text.splitlines())],
+    }
+    for block in followed:
+        if block.language in readers:
+            assert readers[block.language](block.code), block.code
 
 
 @pytest.mark.shared

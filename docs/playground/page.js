@@ -7,6 +7,32 @@ let shown;
 let newest = 0;
 let waits = false;
 
+/** The language of the browser, as the report chooses it. English stands in the page itself. */
+const CODE = (navigator.languages ?? [navigator.language]).map(read_language).find(Boolean) ?? "en";
+const OWN = TEXTS[CODE];
+
+function read_language(tag) {
+  const name = tag.toLowerCase();
+  if (/^zh\b.*(hant|tw|hk|mo)/.test(name)) return "zh-TW";
+  if (name.startsWith("zh")) return "zh-CN";
+  return ["ko", "ja", "en"].find((own) => name === own || name.startsWith(`${own}-`));
+}
+
+/** Returns a text of this page in its language, with values in the places of `{name}`. */
+function text(key, values = {}) {
+  return OWN[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+}
+
+function translate_page() {
+  if (CODE === "en") return;
+  const root = document.documentElement;
+  root.lang = CODE;
+  for (const own of document.querySelectorAll("[data-text]")) own.textContent = text(own.dataset.text, { n: root.dataset.size });
+  document.title = `${text("title")} – fairtrial`;
+}
+
+translate_page();
+
 /**
  * Starts the worker from a blob: it inherits the policy of this page, so that no file can leave for another server.
  * The first sign that someone will want a report starts it, so that Python loads while files are being chosen.
@@ -16,28 +42,36 @@ function start() {
   const source = URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" }));
   worker = new Worker(source, { type: "module" });
   worker.onmessage = ({ data }) => {
-    if (data.status) return waits && say(data.status);
+    if (data.status) return waits && say(text(data.status));
     if (data.turn !== newest) return; // other files came meanwhile
     waits = false;
     if (data.problem) fail(data.problem);
-    else show(data.report, data.said);
+    else show(data.report, describe(data.said));
   };
-  worker.onerror = (event) => fail(event.message || "the browser cannot run Python: it needs WebAssembly and modules");
+  worker.onerror = (event) => fail(event.message || text("noPython"));
   worker.postMessage({ base });
 }
 
-function say(text) {
-  part("status").textContent = text;
+/** Says how many cases have each verdict. One verdict of all cases needs no second number. */
+function describe({ cases, verdicts, is_decided }) {
+  const names = Object.entries(verdicts);
+  const listed = names.map(([verdict, n]) => (names.length > 1 ? text("counted", { n, verdict: text(verdict) }) : text(verdict)));
+  const said = text(cases === 1 ? "case" : "cases", { n: cases, verdicts: listed.join(text("comma")) });
+  return is_decided ? said : `${said} ${text("nothing")}`;
 }
 
-function fail(text) {
+function say(sentence) {
+  part("status").textContent = sentence;
+}
+
+function fail(problem) {
   say("");
-  part("problem").textContent = text;
+  part("problem").textContent = problem;
   part("problem").hidden = false;
   part("report").hidden = true; // the files as they are stay, if they were shown
 }
 
-function show(report, text) {
+function show(report, sentence) {
   URL.revokeObjectURL(shown);
   shown = URL.createObjectURL(new Blob([report], { type: "text/html" }));
   // A new frame: one that was hidden while its document changed may stay without a size, and then shows nothing.
@@ -46,7 +80,7 @@ function show(report, text) {
   frame.hidden = false;
   part("report").replaceWith(frame);
   part("files").hidden = true;
-  say(text);
+  say(sentence);
 }
 
 const MOST_FILES = 20;
@@ -58,38 +92,38 @@ function view(files) {
   const rest = files.length - MOST_FILES;
   part("files").replaceChildren(
     ...files.slice(0, MOST_FILES).flatMap(view_file),
-    ...(rest > 0 ? [element("p", `… and ${rest} more files`)] : []),
+    ...(rest > 0 ? [element("p", text("moreFiles", { n: rest }))] : []),
   );
   part("files").hidden = false;
   part("report").hidden = true;
 }
 
 function view_file({ name, bytes }) {
-  const text = new TextDecoder().decode(bytes);
-  const messages = find_messages(parse(text));
+  const content = new TextDecoder().decode(bytes);
+  const messages = find_messages(parse(content));
   const rest = messages.length - MOST_MESSAGES;
   const shown = messages.slice(0, MOST_MESSAGES).map(({ role, said }) => {
     const line = element("p", shorten(said));
     line.prepend(element("b", `${role}: `));
     return line;
   });
-  if (rest > 0) shown.push(element("p", `… and ${rest} more messages`));
-  return [element("h2", name), ...(shown.length ? shown : [element("pre", shorten(text))])];
+  if (rest > 0) shown.push(element("p", text("moreMessages", { n: rest })));
+  return [element("h2", name), ...(shown.length ? shown : [element("pre", shorten(content))])];
 }
 
 /** Makes an element of text alone: nothing in a file is markup. */
-function element(tag, text) {
+function element(tag, content) {
   const own = document.createElement(tag);
-  own.textContent = text;
+  own.textContent = content;
   return own;
 }
 
-function shorten(text) {
-  const rest = text.length - MOST_CHARACTERS;
-  return rest > 0 ? `${text.slice(0, MOST_CHARACTERS)} … and ${rest} more characters` : text;
+function shorten(content) {
+  const rest = content.length - MOST_CHARACTERS;
+  return rest > 0 ? `${content.slice(0, MOST_CHARACTERS)} ${text("moreCharacters", { n: rest })}` : content;
 }
 
-function parse(text) {
+function parse(content) {
   const value = (json) => {
     try {
       return JSON.parse(json);
@@ -97,7 +131,7 @@ function parse(text) {
       return undefined;
     }
   };
-  return value(text) ?? text.split("\n").map(value);
+  return value(content) ?? content.split("\n").map(value);
 }
 
 /** Finds the messages in a value, in their order: an object with a role, and with a text, parts or calls. */
@@ -133,26 +167,26 @@ async function open(...reading) {
   part("problem").hidden = true;
   part("problem").textContent = "";
   part("files").hidden = true;
-  say("The files are read …");
+  say(text("reading"));
   try {
     const files = await Promise.all(reading);
     if (turn === newest) show_report(...files);
   } catch (error) {
-    if (turn === newest) fail(`a file cannot be read, or it is a folder: ${error.message}`);
+    if (turn === newest) fail(text("unreadable", { why: error.message }));
   }
 }
 
 function show_report(recorded, expected, match) {
-  if (!recorded.length) return fail("choose at least one file");
+  if (!recorded.length) return fail(text("noFile"));
   // A report brings its own policy. Its program runs only if it is the one of this version.
   if (recorded.some((file) => /\.html?$/i.test(file.name))) {
-    if (recorded.length > 1) return fail("choose a report alone, without other files");
-    return show(recorded[0].bytes, `${recorded[0].name} as it was written`);
+    if (recorded.length > 1) return fail(text("reportAlone"));
+    return show(recorded[0].bytes, text("opened", { name: recorded[0].name }));
   }
   view(recorded);
   start();
   waits = true;
-  say("Python is loading …");
+  say(text("loading"));
   worker.postMessage({ base, recorded, expected, match, turn: newest });
 }
 

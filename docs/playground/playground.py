@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ async def make_report(
         run.save(html=target)
     except fairtrial.FairtrialError as error:
         return {"problem": str(error).replace(f"{FOLDER}/recorded/", "").replace(f"{FOLDER}/expected/", "")}
-    return {"report": target.read_bytes(), "said": _sentence(run)}
+    return {"report": target.read_bytes(), "said": _describe(run)}
 
 
 def _write(files: Iterable[Mapping[str, Any]], folder: str) -> list[str | Path]:
@@ -56,8 +57,12 @@ def _write(files: Iterable[Mapping[str, Any]], folder: str) -> list[str | Path]:
     return paths
 
 
-def _sentence(run: Any) -> str:
-    cases = len(list(run.cases))
-    text = f"{cases} {'case' if cases == 1 else 'cases'}: {run.verdict}."
+def _describe(run: Any) -> dict[str, Any]:
+    """Return the number of cases with each verdict, or the verdict of the run if it is undecided.
+
+    For example, `{"cases": 3, "verdicts": {"passed": 2, "failed": 1}, "is_decided": True}`.
+    """
+    counts = Counter(str(case.verdict) for case in run.cases)
     is_decided = run.verdict in ("passed", "failed")
-    return text if is_decided else f"{text} Without an eval set there is nothing to compare with."
+    verdicts = dict(counts) if is_decided else {str(run.verdict): counts.total()}
+    return {"cases": counts.total(), "verdicts": verdicts, "is_decided": is_decided}

@@ -10,7 +10,7 @@ async function start(base) {
   });
   const { loadPyodide } = await import(`${base}pyodide/pyodide.mjs`);
   const [started, archive] = await Promise.all([loadPyodide({ indexURL: `${base}pyodide/` }), fetched]);
-  postMessage({ status: "fairtrial is loading …" });
+  postMessage({ status: "starting" });
   started.unpackArchive(archive, "zip", { extractDir: "/packages" });
   started.runPython("import sys; sys.path.insert(0, '/packages')");
   await started.pyimport("playground").warm_up();
@@ -30,7 +30,7 @@ async function answer(data) {
       throw error;
     });
     if (!data.recorded) return;
-    postMessage({ status: "fairtrial reads and scores …" });
+    postMessage({ status: "scoring" });
     const make_report = started.pyimport("playground").make_report;
     const result = await make_report(started.toPy(data.recorded), started.toPy(data.expected), data.match);
     const { report, said, problem } = result.toJs({ dict_converter: Object.fromEntries });

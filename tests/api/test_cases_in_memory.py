@@ -30,6 +30,9 @@ def verdicts(cases: Any, criteria: Any = None, agent: Any = capital) -> list[Ver
         [(QUESTION, "Paris"), ("And of Italy?", "Rome")],
         [{"question": QUESTION, "answer_id": 1, "expected": "Paris"}, {"question": "Italy?", "expected": "Rome"}],
         (Case(QUESTION, "Paris"), {"input": "And of Italy?", "expected": "Rome"}),
+        [{"question": QUESTION, "expected": "Paris"}, ("And of Italy?", "Rome")],
+        [(QUESTION, "Paris"), {"question": "And of Italy?", "ground_truth": "Rome"}],
+        [Case(QUESTION, "Paris"), {"질문": "And of Italy?", "정답": "Rome"}],
         [
             EvalCase(name, (Invocation(Message(text), None, Message(reply)),))
             for name, text, reply in (("a", QUESTION, "Paris"), ("b", "And of Italy?", "Rome"))
@@ -94,6 +97,19 @@ def test_columns_name_the_keys_of_dicts() -> None:
     rows = [{"q": QUESTION, "answer": "Paris"}]
     run = fairtrial.evaluate(rows, capital, {"exact_match": 1.0}, columns={"input": "q", "expected": "answer"})
     assert run.verdict is Verdict.PASSED
+
+
+def test_columns_name_the_keys_of_dicts_beside_pairs() -> None:
+    """What a pair holds has the same names."""
+    cases = [("And of Italy?", "Rome"), {"q": QUESTION, "answer": "Paris"}]
+    run = fairtrial.evaluate(cases, capital, {"exact_match": 1.0}, columns={"input": "q", "expected": "answer"})
+    assert [result.verdict for result in run.cases] == [Verdict.FAILED, Verdict.PASSED]
+
+
+def test_an_answer_beside_a_pair_is_not_taken_for_a_reply() -> None:
+    """It may be what is expected, so that the caller must say it."""
+    with pytest.raises(FormatError, match="'answer' may be what is expected, or what the agent replied"):
+        verdicts([("And of Italy?", "Rome"), {"question": QUESTION, "answer": "Paris"}], {"exact_match": 1.0})
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,13 @@ def test_a_pipe_is_as_wide_as_columns_says(columns: str, widest: int) -> None:
     out, _ = start("criteria", env={"COLUMNS": columns}).communicate(timeout=60)
     lengths = [len(line) for line in out.partition("Which one?")[0].splitlines()]
     assert widest * 0.6 < max(lengths) <= widest
+
+
+@pytest.mark.parametrize("language", ["ko", "ja", "zh-TW", "zh-CN"])
+def test_the_table_is_in_the_language_of_the_terminal(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its titles, and each cell but names. A reference reply is not the reference of a measurement."""
+    monkeypatch.setenv("COLUMNS", "250")
+    table = fairtrial("criteria", "--lang", language).out.partition("\n\n")[0]
+    words = set(re.findall(r"[a-z]{2,}", re.sub(r"\w*_\w*|Vertex", "", table)))
+    assert words <= {"contains", "scope", "conversation"}
+    assert {"ko": "참조 답변", "ja": "参照回答", "zh-TW": "參考答案", "zh-CN": "参考答案"}[language] in table

@@ -261,3 +261,31 @@ def test_a_table_without_known_columns_is_advised_what_init_can_do(
     Path("own.csv").write_text("a,b\nHi?,Hello\n", encoding="utf-8")
     refused = fairtrial("init", "--agent", "own_agent:polite", "--csv", "own.csv")
     assert (refused.code, "rename 'COLUMN' to 'input'" in refused.err, "--map" in refused.err) == (2, True, False)
+
+
+def test_a_gate_of_recordings_names_its_command() -> None:
+    """`run` needs an agent, and says which command scores the recordings."""
+    fairtrial("record", "capitals.csv", "--agent", "my_agents:capitals", "-o", "traces.jsonl")
+    done = fairtrial("init", "--recorded", "traces.jsonl")
+    command = "fairtrial score traces.jsonl --against evals/traces.evalset.json"
+    assert f"next: {command}" in done.out
+    assert fairtrial(*command.split()[1:]).code == 0
+    refused = fairtrial("run", "--profile", "ci")
+    assert refused.code == 2
+    assert "recordings need no agent: fairtrial score RECORDED --against evals/traces.evalset.json" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [("ko", "에이전트, 예:"), ("ja", "エージェント、例:"), ("zh-CN", "您的智能体"), ("zh-TW", "您的代理")],
+)
+def test_the_questions_are_asked_in_the_language_of_the_terminal(language: str, question: str) -> None:
+    """Of a terminal, where somebody can answer."""
+    environment = {**os.environ, "FAIRTRIAL_LANG": language}
+    leader, follower = pty.openpty()
+    os.write(leader, b"\n")
+    command = [sys.executable, "-m", "fairtrial", "init"]
+    done = subprocess.run(command, stdin=follower, capture_output=True, env=environment, check=True)
+    os.close(leader)
+    os.close(follower)
+    assert done.stdout.decode().startswith(question)

@@ -69,3 +69,18 @@ def test_show_has_pass_k() -> None:
     assert "all pass (pass^k)" in done.out
     (line,) = [line for line in done.out.splitlines() if line.startswith(" 2 ")]
     assert line.split()[:3] == ["2", "33", "%"]
+
+
+@pytest.mark.parametrize(("cases", "is_said"), [(3, True), (29, True), (30, False)])
+def test_a_plan_from_few_cases_says_how_rough_it_is(cases: int, is_said: bool) -> None:
+    """From 30 cases on, the variance is known well enough for a plan."""
+    run = graded_run({f"c{number}": [float(number % 2)] for number in range(cases)}, store=DEFAULT_URL).info.id
+    said = f"With {cases} cases, the variance is known roughly: these sizes show an order of magnitude."
+    assert (said in fairtrial("plan", run, "--half-width", "0.1").out) is is_said
+
+
+def test_slices_of_few_cases_say_what_they_show() -> None:
+    """Below their table, about the pass rate that is known least."""
+    run = graded_run({"a": [1.0], "b": [1.0]}, store=DEFAULT_URL).info.id
+    sentence = "can be anywhere from 1 to 100 %: this is too little to say more."
+    assert sentence in " ".join(fairtrial("show", run, "--by", "language").out.split())

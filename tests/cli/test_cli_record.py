@@ -34,6 +34,15 @@ def test_scoring_later_gives_what_running_gives() -> None:
         assert kept == [one for one in theirs["outcomes"] if one["criterion"] != "invocation_duration_v1"]
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_recording_warns_about_no_criterion() -> None:
+    """Nothing is scored. A run of the same Korean case warns that equal words decide."""
+    shutil.copy("examples/shop.evalset.json", "shop.evalset.json")
+    agent = ("--agent", "examples.agent:reply")
+    assert "response_match_score" not in fairtrial("record", "shop.evalset.json", *agent, "-o", "a.jsonl").err
+    assert "only response_match_score decides" in fairtrial("run", "shop.evalset.json", *agent, "--store", "none").err
+
+
 def test_lines_are_in_the_order_of_cases_and_attempts(folder: Path) -> None:
     """However the conversations ended; nothing else is left in the folder."""
     fairtrial("record", "examples", "--agent", "examples.agent:reply", "-o", "a.jsonl", "--attempts", "2", "-q")

@@ -326,6 +326,7 @@ def test_quiet_prints_the_verdict_only() -> None:
     """--quiet leaves two lines: the verdict and the counts."""
     done = run("trips.evalset.json", "--quiet")
     assert [line.split()[0] for line in done.out.splitlines()] == ["✗", "3"]
+    assert "intervals" not in done.out
     assert not done.err
 
 

@@ -90,18 +90,57 @@ def test_python_loads_while_files_are_chosen(page: Page) -> None:
     assert page.locator("#status").inner_text() == ""
 
 
+def test_each_text_of_the_page_has_five_languages() -> None:
+    """The English texts that stand in the page itself are not repeated."""
+    folder = ROOT / "docs" / "playground"
+    texts = json.loads((folder / "texts.json").read_text("utf-8"))
+    page, script = ((folder / name).read_text("utf-8") for name in ("index.html", "page.js"))
+    in_page, in_script = set(re.findall(r'data-text="(\w+)"', page)), set(re.findall(r'text\("(\w+)"', script))
+    assert {code: sorted((in_page | in_script) - own.keys()) for code, own in texts.items() if code != "en"} == {
+        code: [] for code in ("ko", "ja", "zh-CN", "zh-TW")
+    }
+    assert in_script - {"title"} <= texts["en"].keys()
+    places = [
+        [sorted(re.findall(r"\{\w+\}", own.get(key, text))) for own in texts.values()]
+        for key, text in texts["en"].items()
+    ]
+    assert all(own == [own[0]] * len(own) for own in places)
+
+
+@pytest.mark.parametrize(
+    ("locale", "title", "sentence"),
+    [
+        ("en-US", "Playground", "3 cases: 2 passed, 1 failed."),
+        ("ko-KR", "플레이그라운드", "케이스 3개: 통과 2, 실패 1."),
+        ("ja-JP", "プレイグラウンド", "ケース3件: 合格2、不合格1。"),
+        ("zh-CN", "试用", "3 个用例：2 个通过，1 个失败。"),
+        ("zh-HK", "試用", "3 個案例：2 個通過，1 個失敗。"),
+        ("de-DE", "Playground", "3 cases: 2 passed, 1 failed."),
+    ],
+)
+def test_the_page_speaks_the_language_of_the_browser(page: Page, locale: str, title: str, sentence: str) -> None:
+    """Its texts and its status: a browser of another language gets English."""
+    context = page.context.browser.new_context(locale=locale)
+    own = context.new_page()
+    own.goto(page.url)
+    assert own.locator("h1").inner_text() == title
+    counts = {"cases": 3, "verdicts": {"passed": 2, "failed": 1}, "is_decided": True}
+    assert own.evaluate("(counts) => describe(counts)", counts) == sentence
+    context.close()
+
+
 def test_the_report_that_nobody_sees_is_complete(tmp_path: Path) -> None:
     """Otherwise the first file would wait for the modules that a decided case needs."""
     script = (
         "import asyncio, pathlib, sys, playground\n"
         "playground.FOLDER = pathlib.Path(sys.argv[1], 'files')\n"
         "made = asyncio.run(playground.warm_up())\n"
-        "print(made['said'], b'response_match_score' in made['report'])"
+        "print(made['said']['verdicts'], b'response_match_score' in made['report'])"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "docs" / "playground"), *sys.path])}
     command = [sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout == "1 case: passed. True\n", done.stderr
+    assert done.stdout == "{'passed': 1} True\n", done.stderr
 
 
 def test_files_are_seen_without_python(page: Page) -> None:

@@ -19,12 +19,13 @@ from builders import call, trace, turn
 from builders import case as expected_case
 from commands import HOSTILE
 from fairtrial.analysis.aggregation import aggregate
+from fairtrial.metrics.catalog import CATALOG
 from fairtrial.metrics.response import ResponseMatch
 from fairtrial.metrics.trajectory import ToolTrajectory
 from fairtrial.records.attempt import Failure
 from fairtrial.records.attempt_rule import AttemptRules
 from fairtrial.records.case import EvalCase, EvalSet
-from fairtrial.records.result import CaseResult, Fault, JudgeStats, Outcome
+from fairtrial.records.result import OWN_VALUES, CaseResult, Fault, JudgeStats, Outcome
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Quote, Score
 from fairtrial.records.trace import Invocation, Message
@@ -34,6 +35,7 @@ from fairtrial.reports.terminal import case as attempt
 from fairtrial.reports.terminal import invalid, print_report
 from fairtrial.reports.transcript import Transcript
 from fairtrial.text.display import visible
+from fairtrial.text.languages import speaking
 
 INFO = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00.000+00:00", "0", "run", finished="now", seconds=1.0)
 SHOW = f"fairtrial show {INFO.id}"
@@ -363,6 +365,32 @@ def test_every_attempt_of_a_case_that_has_several_tells_its_number() -> None:
     ]
     shown = report([replace(passed(1), attempt=1), replace(passed(1), attempt=2)])
     assert "✓ passed1  passed  2 of 2 attempts passed, needed: all attempts pass\n\n" in shown
+
+
+def test_attempts_that_failed_alike_are_shown_once() -> None:
+    """Of a case. Another value, and a failure of another case, are shown in full."""
+    results = [replace(failed(1, value), attempt=number) for number, value in enumerate((0.0, 0.0, 0.5, 0.0), 1)]
+    shown = report([*results, failed(2)])
+    assert [line for line in shown.splitlines() if "the same as attempt" in line] == [
+        "✗ failed1  attempt 2  failed  the same as attempt 1",
+        "✗ failed1  attempt 4  failed  the same as attempt 1",
+    ]
+    assert len(re.findall(r"✗ match +0\.", shown)) == 3
+
+
+@pytest.mark.parametrize("language", ["ko", "ja", "zh-TW", "zh-CN"])
+def test_the_words_of_a_user_are_never_translated(language: str) -> None:
+    """A user's metric may use a word of this package. The reason of a criterion of the package is translated."""
+    users = Outcome("polite", Score(0.0, "missing"), 0.8, aggregation="value")
+    ours = Outcome("match", Score(0.0, "missing"), 0.8)
+    with speaking(language):
+        shown = printed(case(CaseResult("a", 0, (users, ours))))
+    assert shown.count("missing") == 1
+
+
+def test_the_criteria_of_the_package_whose_value_decides_are_known() -> None:
+    """Their reasons are those of the package."""
+    assert {name for name, entry in CATALOG.items() if entry.aggregation == "value"} == OWN_VALUES
 
 
 @pytest.mark.parametrize("name", ["order_" * 12, "주문_조회_" * 9])

@@ -95,3 +95,10 @@ def test_japanese_counters_follow_their_numbers() -> None:
 def test_chinese_is_written_in_one_script(language: str, foreign: str) -> None:
     """No text has a character that only the other script has."""
     assert [text for _, text in texts(language) if set(text) & set(foreign)] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_step_of_a_series_has_its_word(language: str) -> None:
+    """In the column of the history. The step of a conversation has another word."""
+    own = json.loads((TEXTS / "terminal" / f"{language}.json").read_text("utf-8"))
+    assert own["step"] == cell("step in a series", language)[0] != own["step{at}"].removesuffix("{at}")

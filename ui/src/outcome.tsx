@@ -51,7 +51,7 @@ function Body({ outcome, attempt }: { outcome: OutcomeView; attempt: AttemptView
   const shared = new Set([...(outcome.ballots ?? []), ...ids.filter((id, place) => ids.indexOf(id) !== place)]);
   return (
     <div class="outcome-body">
-      {outcome.reason && <Reason text={outcome.reason} calls={outcome.calls} />}
+      {outcome.reason && <Reason text={outcome.reason} calls={outcome.calls} isOwn={outcome.has_own_words} />}
       {outcome.possible && (
         <p class="note">
           {language.text("possible", { low: language.number(low), high: language.number(high) })}{" "}
@@ -65,7 +65,7 @@ function Body({ outcome, attempt }: { outcome: OutcomeView; attempt: AttemptView
       )}
       <Agreement outcome={outcome} />
       <Evidence quotes={outcome.quotes ?? []} calls={outcome.calls ?? []} part={null} attempt={attempt} />
-      <Parts parts={parts} of={null} attempt={attempt} threshold={outcome.threshold} drawn={shared} />
+      <Parts parts={parts} of={null} attempt={attempt} threshold={outcome.threshold} drawn={shared} isOwn={outcome.has_own_words} />
       <Questions ids={[...shared]} attempt={attempt} shown={parts.length > 0} />
     </div>
   );
@@ -87,11 +87,18 @@ function Agreement({ outcome }: { outcome: OutcomeView }) {
   return <p class="muted">{facts.join(" · ")}</p>;
 }
 
+interface ReasonProps {
+  readonly text: string;
+  readonly calls?: readonly unknown[];
+  /** The words of a user's metric, which are never translated. */
+  readonly isOwn?: boolean;
+}
+
 /** A reason. If the calls are shown, the lines that repeat them are left out. */
-function Reason({ text, calls }: { text: string; calls?: readonly unknown[] }) {
+function Reason({ text, calls, isOwn }: ReasonProps) {
   const shown = calls && calls.length > 0 ? (text.split("\n", 1)[0] ?? "") : text;
   const { language } = usePage();
-  return <Foreign class="reason" text={reasonText(language, shown)} />;
+  return <Foreign class="reason" text={isOwn ? shown : reasonText(language, shown)} />;
 }
 
 interface PartsProps {
@@ -102,10 +109,11 @@ interface PartsProps {
   readonly threshold?: number | null;
   /** The ballots that are drawn further up. */
   readonly drawn: ReadonlySet<string>;
+  readonly isOwn?: boolean;
 }
 
 /** The parts of an outcome or of a part: what differs, and one line for what does not. Facts stand in their texts. */
-function Parts({ parts, of, attempt, threshold, drawn }: PartsProps) {
+function Parts({ parts, of, attempt, threshold, drawn, isOwn }: PartsProps) {
   const { language } = usePage();
   const [shown, setShown] = useState(PAGE);
   const facts = parts.filter((part) => part.fact);
@@ -114,7 +122,7 @@ function Parts({ parts, of, attempt, threshold, drawn }: PartsProps) {
   const low = own.filter((part) => !isFull(part));
   const full = own.filter(isFull);
   const draw = (part: Score, isOpen: boolean) => (
-    <Part key={own.indexOf(part)} {...{ part, siblings: parts, attempt, threshold, drawn, isOpen }} />
+    <Part key={own.indexOf(part)} {...{ part, siblings: parts, attempt, threshold, drawn, isOpen, isOwn }} />
   );
   const isAboutTurns = own[0]?.key?.kind === "invocation";
   const counts = { done: full.length, count: own.length };
@@ -155,7 +163,7 @@ interface PartProps extends Omit<PartsProps, "parts" | "of"> {
   readonly isOpen: boolean;
 }
 
-function Part({ part, siblings, attempt, threshold, drawn, isOpen }: PartProps) {
+function Part({ part, siblings, attempt, threshold, drawn, isOpen, isOwn }: PartProps) {
   const { language } = usePage();
   const ballot = part.ballots?.length === 1 ? attempt.ballots?.[part.ballots[0]!] : undefined;
   const item = ballot && itemOf(ballot, part, siblings);
@@ -184,10 +192,10 @@ function Part({ part, siblings, attempt, threshold, drawn, isOpen }: PartProps) 
         <div class="part-body">
           {typeof turn === "number" && <ToTurn index={turn} />}
           <RubricText part={part} attempt={attempt} asked={ballot && item ? askedText(ballot, item) : ""} />
-          {part.reason && !hasVotes && <Reason text={part.reason} calls={part.calls ?? part.quotes} />}
+          {part.reason && !hasVotes && <Reason text={part.reason} calls={part.calls ?? part.quotes} isOwn={isOwn} />}
           {hasVotes && <Votes ballot={ballot} item={item} />}
           <Evidence quotes={part.quotes ?? []} calls={part.calls ?? []} part={part} attempt={attempt} />
-          <Parts parts={part.parts ?? []} of={part} attempt={attempt} threshold={threshold} drawn={new Set([...drawn, ...own])} />
+          <Parts parts={part.parts ?? []} of={part} attempt={attempt} threshold={threshold} drawn={new Set([...drawn, ...own])} isOwn={isOwn} />
           <Questions ids={own} attempt={attempt} shown={hasVotes || inside} />
         </div>
       )}

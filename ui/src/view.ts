@@ -712,6 +712,7 @@ export interface OutcomeView {
   calls?: AlignedCall[];
   parts?: Score[];
   judge_stats?: JudgeStats | null;
+  has_own_words?: boolean;
 }
 
 export interface PageView {

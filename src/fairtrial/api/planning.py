@@ -107,7 +107,7 @@ def plan_run(
     check_parts(cases, target)
     for loaded_set in loaded_sets:
         check_names(loaded_set, judges.models)
-    warnings += (*model_warnings(loaded_sets, judges, cases), *text_warnings(loaded_sets))
+    warnings += (*model_warnings(loaded_sets, judges, cases), *(text_warnings(loaded_sets) if run.is_scored else ()))
     arguments = {
         "paths": list_names(eval_set),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", type(agent).__qualname__),

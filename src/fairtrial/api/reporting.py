@@ -84,7 +84,7 @@ def print_run(
 
 def print_verdict(console: Console, run: ShownRun, *, show: str = "") -> None:
     """Print the verdict of a run alone."""
-    console.print(closing(run.info, run.summary, show=show))
+    console.print(closing(run.info, run.summary, show=show, has_tables=False))
 
 
 def print_invalid(console: Console, run: ShownRun, *, everything: bool = False) -> None:

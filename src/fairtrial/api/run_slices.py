@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
@@ -11,7 +12,8 @@ from fairtrial.analysis.measured_run import CASES, Measure
 from fairtrial.api.case_groups import groups_by_position
 from fairtrial.reports.numbers import interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Name, Rows, name_measure
-from fairtrial.text.display import DASH
+from fairtrial.reports.small_tables import TableNumber, table_sentence
+from fairtrial.text.display import DASH, count, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.api.stored_runs import Run
@@ -50,10 +52,21 @@ def slice_run(run: Run, by: str) -> list[RunSlice]:
 def print_slices(console: Console, run: Run, by: str) -> None:
     """Print the numbers of a run on the cases of each value of a property."""
     rows = Rows((Name(by), "", "cases", "value", INTERVAL))
-    for part in slice_run(run, by):
+    slices = slice_run(run, by)
+    for part in slices:
         is_rate = part.measure.is_rate
         value = rate(part.estimate.value) if is_rate else number(part.estimate.value)
         ends = interval(part.estimate, percent=is_rate) or DASH
         rows.add(part.value, name_measure(part.measure.name), f"{part.cases:,}", value, ends)
     console.print(rows)
+    for paragraph in table_sentence(_rates(slices)):
+        console.print(paragraph)
     console.print("Differences between these rows are no proof: `fairtrial compare --by` tests them.", style="dim")
+
+
+def _rates(slices: Iterable[RunSlice]) -> Iterator[TableNumber]:
+    """Yield the pass rates of the slices, which a sentence may be about."""
+    for part in slices:
+        if part.measure.name == CASES:
+            name, sample = f"the pass rate of {visible_line(part.value)}", count(part.cases, "case")
+            yield TableNumber(name, sample, part.estimate, is_single=part.cases == 1)

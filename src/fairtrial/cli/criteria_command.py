@@ -16,6 +16,7 @@ from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.text.display import count
 from fairtrial.text.languages import say
+from fairtrial.text.translated_lines import say_sentence
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -87,13 +88,14 @@ def _overview() -> None:
 
     out = console()
     rows = [
-        (entry.name, entry.needs, entry.unit, entry.range_words, entry.simulated_user) for entry in CATALOG.values()
+        (entry.name, _say_needs(entry), *map(say_sentence, (entry.unit, entry.range_words, entry.simulated_user)))
+        for entry in CATALOG.values()
     ]
     if out.width >= _NARROW:
         out.print(_table(rows))
     else:
         for name, *cells in rows:
-            properties = "; ".join(f"{title}: {cell}" for title, cell in zip(_TITLES[1:], cells, strict=True))
+            properties = "; ".join(f"{say(title)}: {cell}" for title, cell in zip(_TITLES[1:], cells, strict=True))
             out.print(name, style="bold")
             out.print(Padding(properties, (0, 0, 0, 4)))
     out.print(f"\n{say('Which one?')}")
@@ -102,13 +104,18 @@ def _overview() -> None:
         out.print(f"  {own}{' ' * (58 - cell_len(own))} {name}  (--for {situation})", soft_wrap=True)
 
 
+def _say_needs(entry: CatalogEntry) -> str:
+    """Return the needs of a criterion. A reference reply has another word than the reference of a measurement."""
+    return say("reference{reply}", reply="") if entry.needs == "reference" else say_sentence(entry.needs)
+
+
 def _table(rows: Sequence[tuple[str, ...]]) -> Table:
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     for title in _TITLES:
-        table.add_column(title, no_wrap=title == "criterion")
+        table.add_column(say(title), no_wrap=title == "criterion")
     for row in rows:
         table.add_row(*row)
     return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -129,8 +130,12 @@ def run(
     else:
         arguments |= {"only": list(common.only), "thresholds": common.thresholds}
         arguments |= {"lenient": common.lenient, "columns": columns or None, "allow_code": common.allow_code}
-    if not arguments["paths"] or not arguments["agent"]:
+    if not arguments["paths"]:
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
+    if not arguments["agent"]:
+        sets = shlex.join(map(str, arguments["paths"]))
+        recorded = f"recordings need no agent: fairtrial score RECORDED --against {sets}"
+        raise click.UsageError(f"needs --agent TARGET; {recorded}", ctx)
     environment_files = read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
     if earlier and (decided := earlier.config.get("until_decided")):
         until_decided, against, even_so = True, decided["against"], bool(decided.get("even_so"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Annotated, Any, Literal
 
@@ -54,13 +54,19 @@ def choices(annotation: Any) -> tuple[Any, ...]:
 
 def _words(kind: Any) -> str:
     if names := choices(kind):
-        return f"one of {', '.join(map(str, names))}" if len(names) > 1 else str(names[0])
+        return f"one of {_list_names(names)}" if len(names) > 1 else str(names[0])
     origin = typing.get_origin(kind) or kind
     if origin in (tuple, list):
-        return f"an array of {_plural(typing.get_args(kind)[0])}"
+        item = typing.get_args(kind)[0]
+        names = choices(item)
+        return f"an array of any of {_list_names(names)}" if names else f"an array of {_plural(item)}"
     if origin in (dict, Mapping) or issubclass(origin, msgspec.Struct):
         return "an object"
     return _WORDS[origin]
+
+
+def _list_names(names: Sequence[Any]) -> str:
+    return ", ".join(str(name) or '""' for name in names)
 
 
 def _plural(item: Any) -> str:

@@ -84,6 +84,10 @@ Aggregation = Literal["value", "parts"]
 """Which number decides a verdict: the score's own value, or the mean of its parts."""
 
 
+OWN_VALUES = frozenset(("tool_rules_v1", "user_consent_v1"))
+"""The criteria of this package whose own value decides."""
+
+
 class Outcome(Displayed, frozen=True):
     """A score together with the criterion that judges it.
 
@@ -123,6 +127,14 @@ class Outcome(Displayed, frozen=True):
     def ends(self) -> tuple[float, float] | None:
         """The lowest and the highest value that could decide. None means that the criterion does not apply."""
         return bounds(self._deciding_score, self.range)
+
+    @property
+    def has_own_words(self) -> bool:
+        """Whether the reason is the text of a user's metric or of its judge, which is never translated.
+
+        For example, a metric of a user that says "missing". A score without a value has a reason of this package.
+        """
+        return self.aggregation == "value" and self.score.value is not None and self.criterion not in OWN_VALUES
 
     @property
     def _deciding_score(self) -> Score:

@@ -42,7 +42,7 @@ def outcome_lines(outcome: Outcome, *, everything: bool, has_reasons: bool = Tru
     verdict = outcome.verdict
     line = [visible_line(outcome.criterion), "  ", *_value(outcome)]
     if verdict is Verdict.NOT_APPLICABLE:
-        return marked_line(verdict, *line, (f"  {_reasons_not_applicable(outcome.score)}", "dim"))
+        return marked_line(verdict, *line, (f"  {_reasons_not_applicable(outcome)}", "dim"))
     if (verdict is Verdict.PASSED and not everything) or not has_reasons:
         return marked_line(verdict, *line)
     details = [
@@ -54,13 +54,19 @@ def outcome_lines(outcome: Outcome, *, everything: bool, has_reasons: bool = Tru
         if len(wrong) > _MOST_FACTS:
             details.append(Text(say("… and {n} more", n=len(wrong) - _MOST_FACTS)))
     if outcome.score.parts and outcome.score.reason:
-        details.insert(0, Text(visible(say_sentence(outcome.score.reason))))
+        details.insert(0, Text(visible(_say_reason(outcome, outcome.score.reason))))
     return Group(marked_line(verdict, *line), *(Indented(4, detail) for detail in details))
 
 
-def _reasons_not_applicable(score: Score) -> str:
+def _say_reason(outcome: Outcome, reason: str) -> str:
+    """Return a reason in the language of the terminal. The words of a user's metric stay as they are."""
+    return reason if outcome.has_own_words else say_sentence(reason)
+
+
+def _reasons_not_applicable(outcome: Outcome) -> str:
+    score = outcome.score
     reasons = dict.fromkeys(part.reason for part in score.parts) if score.parts else [score.reason]
-    return visible("; ".join(say_sentence(reason) for reason in reasons if reason))
+    return visible("; ".join(_say_reason(outcome, reason) for reason in reasons if reason))
 
 
 def _value(outcome: Outcome) -> tuple[str | tuple[str, str], ...]:
@@ -89,7 +95,7 @@ def _part(part: Score, outcome: Outcome, *, is_brief: bool = False) -> Renderabl
     label = f"{say_sentence(part.title)}  " if part.title else ""
     value = with_unit(outcome.criterion, beside(part.value, outcome.threshold))
     value = value if part.applicable else say("not applicable")
-    first_line = say_sentence(part.reason.partition("\n")[0])
+    first_line = _say_reason(outcome, part.reason.partition("\n")[0])
     head = Text.assemble((visible_line(label), "bold"), f"{value}  " if label else "", visible(first_line))
     details: list[RenderableType] = []
     if is_brief:

@@ -145,10 +145,11 @@ def notes(summary: Summary) -> RenderableType:
     return Group(*(Text(visible(say("note: {note}", note=say_sentence(note))), "yellow") for note in summary.notes))
 
 
-def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableType:
+def closing(info: RunInfo, summary: Summary, *, show: str = "", has_tables: bool = True) -> RenderableType:
     """Return the verdict of the run with its reasons, and the number of attempts by verdict.
 
-    `show` is the command that shows the run again, or empty if there is none.
+    `show` is the command that shows the run again, or empty if there is none. If no table stands above, no interval
+    does, and their methods are left out.
     """
     mark, style = MARKS[summary.verdict]
     total = sum(summary.cases.values())
@@ -175,7 +176,7 @@ def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableTyp
                 "yellow",
             )
         )
-    methods = _methods(summary.criteria)
+    methods = _methods(summary.criteria) if has_tables else ""
     tail = f"{say_count(total, 'attempt')}{seconds}: {counts or say('none')}"
     lines.append(Text(tail + (say("  (intervals: {methods})", methods=methods) if methods else ""), "dim"))
     if summary.attempt_rules:

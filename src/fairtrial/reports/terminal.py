@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -95,6 +95,7 @@ def _case_lines(
     """Yield the attempts of a case. `errors` counts the errors so far: an error is shown in full once."""
     several = len(attempts.results) > 1
     is_green = attempts.verdict in _GREEN
+    first_attempts: dict[Hashable, int] = {}
     if several:
         yield _case_head(attempts)
     for result in attempts.results:
@@ -105,9 +106,25 @@ def _case_lines(
                 yield _head(result, *_remarks(result), (say("  the same error"), "dim"), several=several)
                 continue
         if verbose or (not is_green and result.verdict not in _GREEN):
-            yield case(find_transcript(result), several=several, full=full, hint=hint)
+            transcript = find_transcript(result)
+            first_attempt = first_attempts.setdefault(_essence(transcript), result.attempt)
+            if first_attempt != result.attempt and not verbose:
+                remark = say("  the same as attempt {n}", n=first_attempt)
+                yield _head(result, *_remarks(result), (remark, "dim"), several=several)
+            else:
+                yield case(transcript, several=several, full=full, hint=hint)
         elif not (several and is_green) or _has_remarks(result):
             yield green_case(result, several=several)
+
+
+def _essence(transcript: Transcript) -> Hashable:
+    """Return a key that two attempts share if their deciding scores, remarks and conversations are equal."""
+    result = transcript.result
+    deciding = tuple(
+        (own.criterion, own.verdict, repr(own.score)) for own in result.outcomes if own.threshold is not None
+    )
+    remarks = repr((result.fault, result.invalidations, result.warnings, result.injections))
+    return result.verdict, deciding, remarks, tuple(transcript_lines(transcript, full=True))
 
 
 def _frequent_errors(errors: Counter[Failure]) -> Iterator[RenderableType]:

@@ -57,6 +57,7 @@ class JudgedPart(Record, frozen=True):
     criterion: str
     place: str
     score: Score
+    has_own_words: bool = False
 
 
 class Attempts(NamedTuple):
@@ -107,7 +108,9 @@ def judged_parts(result: CaseResult) -> dict[int | None, list[JudgedPart]]:
     for outcome in result.outcomes:
         if outcome.judge_stats is not None:
             for index, place, score in _reasons(outcome.score, None, ()):
-                parts.setdefault(index, []).append(JudgedPart(outcome.criterion, ", ".join(place), score))
+                parts.setdefault(index, []).append(
+                    JudgedPart(outcome.criterion, ", ".join(place), score, outcome.has_own_words)
+                )
     return parts
 
 

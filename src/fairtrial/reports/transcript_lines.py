@@ -207,5 +207,5 @@ def _make_judged(part: JudgedPart) -> Line:
     value = quantity(part.criterion, part.score.value)
     quotes = "".join(f" “{quote.text}”" for quote in part.score.quotes)
     place = f" {part.place}" if part.place else ""
-    reason = say_sentence(part.score.reason)
+    reason = part.score.reason if part.has_own_words else say_sentence(part.score.reason)
     return Line("judge", f"{part.criterion}{place} {value}: {reason}{quotes}".rstrip(": "), "yellow")

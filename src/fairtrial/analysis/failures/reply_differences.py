@@ -103,6 +103,7 @@ def _part_findings(attempt: Attempt, conversation: Conversation, part: FailedPar
         yield Finding(Signature("rubric", field=name), place, f"the rubric {name} failed: {reason}", "expectation")
     elif part.invocation is not None and place is not None:
         signature = Signature("criterion", criterion=part.outcome.criterion)
+        reason = f'"{reason}"' if reason and part.outcome.has_own_words else reason
         text = f"{part.outcome.criterion} failed" + (f": {reason}" if reason else "")
         text += f"; the reply does not say {shorten(sentence, _SHOWN)!r}" if sentence else ""
         yield Finding(signature, place, text, "expectation")

@@ -9,7 +9,7 @@ from typing import Any
 from fairtrial.api.arguments import Paths, list_items, read_paths
 from fairtrial.errors import UsageError
 from fairtrial.formats.datasets.case_tables import read_table
-from fairtrial.formats.datasets.column_roles import REPLY, find_role
+from fairtrial.formats.datasets.column_roles import CONTEXT, EXPECTED, ID, INPUT, REPLY, find_role, is_either
 from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
 from fairtrial.records.case import Case, EvalCase, EvalSet
 from fairtrial.records.record import Json
@@ -20,6 +20,7 @@ Cases = Case | EvalCase | Iterable[Case | EvalCase | Mapping[str, Json] | tuple[
 EvalSets = EvalSet | Paths | Cases
 """Everything that can be an eval set: files, and cases that a program holds."""
 ALLOWED = "eval_set must be an EvalSet, a path, several paths, or a list of objects of the class Case, dicts or pairs"
+_SHARED = (INPUT, EXPECTED, CONTEXT, ID)
 NAME = "cases"
 """The name of an eval set without a file, and the beginning of the ids of its cases."""
 
@@ -34,6 +35,11 @@ def resolve_eval_set(argument: EvalSets | None, columns: Mapping[str, str] = NO_
     if all(isinstance(item, EvalCase) for item in items):
         return EvalSet(NAME, tuple(items))
     rows = [_row(item, number) for number, item in enumerate(items, 1)]
+    keys = _shared_keys(rows, items, columns)
+    rows = [
+        row if isinstance(item, Mapping) else {keys.get(key, key): value for key, value in row.items()}
+        for row, item in zip(rows, items, strict=True)
+    ]
     if "calls" not in columns.values() and not any(find_role(str(key)) == REPLY for row in rows for key in row):
         # Beside a recorded reply, the calls of a table are recorded too. Here nothing is recorded.
         rows = [{"expected_calls" if key == "calls" else key: row[key] for key in row} for row in rows]
@@ -43,6 +49,25 @@ def resolve_eval_set(argument: EvalSets | None, columns: Mapping[str, str] = NO_
     if table.eval_set is None:
         raise UsageError(f"{NAME}: hold no messages of the user; name them `input`", code="other-content")
     return table.eval_set
+
+
+def _shared_keys(rows: Sequence[Mapping[str, Any]], items: Sequence[Any], columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the keys of dicts that hold what a Case or a pair holds, by the names of its own keys.
+
+    For example, `{"input": "question"}` if the dicts beside pairs have the key `question`.
+    """
+    keys = dict.fromkeys(
+        str(key) for row, item in zip(rows, items, strict=True) if isinstance(item, Mapping) for key in row
+    )
+    shared = {}
+    for role in _SHARED:
+        known = [key for key in keys if find_role(key) == role]
+        certain = [key for key in known if not is_either(key)] or known
+        if columns.get(role) in keys:
+            shared[role] = columns[role]
+        elif len(certain) == 1:
+            shared[role] = certain[0]
+    return shared
 
 
 def _row(item: Any, number: int) -> dict[str, Any]:

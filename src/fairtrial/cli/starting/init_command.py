@@ -21,6 +21,7 @@ from fairtrial.cli.options import trust_flags
 from fairtrial.cli.output import stdout_as_stderr
 from fairtrial.errors import spelling
 from fairtrial.text.display import count, visible, visible_line
+from fairtrial.text.languages import say
 
 if TYPE_CHECKING:
     from fairtrial.records.attempt import Recording
@@ -141,7 +142,7 @@ def _ask(material: api.Beginning, *, asks_first: bool) -> api.Beginning:
 
 
 def _prompt(question: str) -> str:
-    return str(click.prompt(question, default="", show_default=False)).strip()
+    return str(click.prompt(say(question), default="", show_default=False)).strip()
 
 
 def _write_gate(beginning: api.Beginning, folder: Path) -> _Start:
@@ -187,7 +188,9 @@ def _write_gate(beginning: api.Beginning, folder: Path) -> _Start:
         remarks.append(f"read {cases.path}: the replies in it are expected from now on; correct those that are wrong")
     if beginning.agent is None:
         remarks.append(f"the gate has the same verdict until new recordings replace the file {beginning.recorded}")
-    following = "fairtrial run --profile ci" if beginning.agent else f"fairtrial show {run.info.id}"
+    recorded, expected = shlex.quote(str(beginning.recorded)), shlex.quote(cases.path.as_posix())
+    score = f"fairtrial score {recorded} --against {expected}"
+    following = "fairtrial run --profile ci" if beginning.agent else score
     return _Start(files, following, tuple(remarks), (run.info.id,))
 
 

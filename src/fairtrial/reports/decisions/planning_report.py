@@ -27,6 +27,10 @@ _QUESTIONS = {
 }
 
 
+_FEW = 30
+"""The variance of fewer cases is known roughly: its relative error is about the root of 2 / (cases - 1)."""
+
+
 def plan_report(plan: SizePlan) -> RenderableType:
     """Return the designs that answer a question, and the noise that they are computed from."""
     show = rate if plan.is_rate else number
@@ -53,6 +57,9 @@ def plan_report(plan: SizePlan) -> RenderableType:
         Text(""),
         Text(_variances(plan)),
     ]
+    if plan.runs and plan.runs[0].cases < _FEW:
+        cases = count(plan.runs[0].cases, "case")
+        lines.append(Text(f"With {cases}, the variance is known roughly: these sizes show an order of magnitude."))
     if plan.detectable is not None:
         reach = "half width" if plan.question == "half_width" and len(plan.runs) < 2 else "difference"
         if reach == "difference":

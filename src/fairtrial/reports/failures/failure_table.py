@@ -11,7 +11,7 @@ from rich.text import Text
 
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import interval, number, rate
-from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.rows import INTERVAL, Name, Rows
 from fairtrial.reports.small_tables import TableNumber, describe_table, write_paragraph
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import DASH, count, shorten, visible_line
@@ -33,13 +33,15 @@ MOST_MODES = 20
 """The most modes that a list shows."""
 MOST_ATTEMPTS = 50
 _LARGEST = 3
+_STEP = "step{at}"
+"""The key of a title that reads "step": a step of a series has another word in other languages."""
 
 
 def failures_report(failures: Failures, *, show: str = "") -> RenderableType:
     """Return the modes of a run, those that repairing wins most first. `show` is the command that lists a mode."""
     if not failures.failed_attempts:
         return Group(Text(f"No attempt of run {failures.run} failed."), *_notes(failures.notes))
-    rows = Rows(("failure mode", "attempts", "of failures", INTERVAL, "cases", "repaired", "step"))
+    rows = Rows(("failure mode", "attempts", "of failures", INTERVAL, "cases", "repaired", Name(say(_STEP, at=""))))
     for mode in failures.modes[:MOST_MODES]:
         rows.add(
             f"{mode.number}  {say_sentence(mode.name)}",

@@ -36,7 +36,7 @@ _NOTE = (
 def mutation_table(report: MutationReport, *, everything: bool = False) -> RenderableType:
     """Return the rates of operators and criteria, the survivors with hints, and the coverage."""
     lines: list[RenderableType] = [
-        Text(summary_line(report), "bold"),
+        Text(", ".join(map(say_sentence, _summary_parts(report))), "bold"),
         *(Text(visible_line(f"left out: {reason}"), "yellow") for reason in report.exclusions),
         Text(""),
         _operators(report),
@@ -55,7 +55,11 @@ def mutation_table(report: MutationReport, *, everything: bool = False) -> Rende
 
 def summary_line(report: MutationReport) -> str:
     """Return the scores of calls, facts and form, the worst first, and the false alarm rate, in one line."""
-    return ", ".join((*(f"{name} {percent(rate)}" for name, rate in named_rates(report)), *counts(report)))
+    return ", ".join(_summary_parts(report))
+
+
+def _summary_parts(report: MutationReport) -> list[str]:
+    return [*(f"{name} {percent(rate)}" for name, rate in named_rates(report)), *counts(report)]
 
 
 def named_rates(report: MutationReport) -> list[tuple[str, CatchRate]]:
@@ -101,7 +105,7 @@ def _operators(report: MutationReport) -> Rows:
     for row in report.operators:
         by_criterion = {estimate.name: estimate for estimate in row.criteria}
         rows.add(
-            _name(row),
+            say_sentence(_name(row)),
             caught_text(row.overall),
             interval_text(row.overall) or DASH,
             *(caught_text(by_criterion.get(criterion)) for criterion in criteria),
@@ -190,7 +194,7 @@ def _languages(role: CriterionRole) -> list[str]:
 def _report_card(role: CriterionRole) -> Iterator[RenderableType]:
     rows = Rows((f"{visible_line(role.criterion)} on planted errors", *card_titles(role)))
     for row, cells in card_rows(role):
-        rows.add(_name(row), *cells, style="dim" if row.direction == "harmless" else "")
+        rows.add(say_sentence(_name(row)), *cells, style="dim" if row.direction == "harmless" else "")
     yield from (rows, *write_paragraph(describe_rates(role.operators)))
 
 

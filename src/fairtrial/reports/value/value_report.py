@@ -108,7 +108,8 @@ class ValueReport:
         """Return the totals in a sentence."""
         parts = [f"{self.scored_count:,} valued"]
         if self.scored_count:
-            parts.append(f"mean {self._sum / self.scored_count:.3f} ({self._low:.3f} to {self._high:.3f})")
+            mean = self._sum / self.scored_count
+            parts.append(f"mean {mean:.3f}, lowest {self._low:.3f}, highest {self._high:.3f}")
         if self.threshold is not None:
             parts.append(f"{self.passed_count:,} of at least {self.threshold:g}")
         if self._merged_count:

@@ -28,7 +28,7 @@ class OutcomeView(Record, frozen=True):
     `possible` is the range of values that it could have if some parts could not be scored, otherwise null. An end that
     is null is unbounded. `unit` is the symbol of the unit of its values, for example s. `ballots` are the ids of the
     questions to judges about the whole score. The questions about a part are in the part. `calls` are the rows of the
-    trajectory diff.
+    trajectory diff. `has_own_words` says that the reasons are those of a user's metric, which are never translated.
     """
 
     criterion: str
@@ -44,6 +44,7 @@ class OutcomeView(Record, frozen=True):
     calls: tuple[AlignedCall, ...] = ()
     parts: tuple[Score, ...] = ()
     judge_stats: JudgeStats | None = None
+    has_own_words: bool = False
 
 
 class VoteView(Vote, frozen=True):

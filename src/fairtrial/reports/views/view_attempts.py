@@ -118,6 +118,7 @@ def outcome_view(outcome: Outcome) -> shapes.OutcomeView:
         score.calls,
         score.parts,
         outcome.judge_stats,
+        outcome.has_own_words,
     )
 
 
