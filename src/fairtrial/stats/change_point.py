@@ -37,7 +37,7 @@ _MOST_CASES = 20
 _MOST_PLACES = 64
 """So many cases and commits are compared for the next attempt at most."""
 GAP = 0.05
-"""Ends whose pass rates differ by less in each case are alike: a smaller change takes more attempts than it is worth."""
+"""Ends whose pass rates differ by less in each case are alike: to find a smaller change is not worth its attempts."""
 ALIKE = 0.98
 """The ends are taken for alike at this probability, or at that at which the search ends if it is larger."""
 _WORTH = 0.5

@@ -129,8 +129,8 @@ def read_outcomes(run: MeasuredRun) -> dict[str, Outcomes]:
     column, outcomes = run.columns[CASES], dict[str, Outcomes]()
     for place, key in enumerate(run.keys):
         if (sample := column.sample(place)) is not None:
-            passed = round(sample.mean * sample.attempts)
-            outcomes[f"{key.eval_set}\t{key.case}\t{key.digest}"] = Outcomes(passed, sample.attempts - passed)
+            failed = sample.attempts - sample.passed
+            outcomes[f"{key.eval_set}\t{key.case}\t{key.digest}"] = Outcomes(sample.passed, failed)
     return outcomes
 
 

@@ -16,6 +16,7 @@ from fairtrial.records.run_history import BisectedCase, BisectedCommit, Bisectio
 from fairtrial.stats.change_point import ALIKE, GAP, GOOD, ChangePoint, NextTest, Outcomes, log_odds
 from fairtrial.store import DEFAULT_URL
 from fairtrial.text.display import count, shorten, shorten_commit, visible_line
+from fairtrial.text.languages import say_count
 from fairtrial.text.redaction.redact import without_secrets
 
 CONFIDENCE = 0.95
@@ -113,6 +114,7 @@ class _Search:
     checked_out: str = ""
     problems: dict[str, str] = field(default_factory=dict)
     failure: str = ""
+    has_said_failure: bool = False
     _places: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -198,13 +200,14 @@ class _Search:
     def _show_progress(self) -> None:
         posterior = self.point.posterior()
         if self.point.log_odds_of_change(posterior) < log_odds(self.options.confidence):
-            why = f"; {self.failure}" if self._all_failed else ""
+            why = f"; {self.failure}" if self._all_failed and not self.has_said_failure else ""
+            self.has_said_failure = True
             self.note(f"{count(self.attempts, 'attempt')}: the good and the bad commit may be alike{why}")
             return
         best = max(range(len(posterior)), key=posterior.__getitem__)
         commit = self.commits.commits[best]
         title = shorten(visible_line(commit.title), 50)
-        self.note(f"{count(self.attempts, 'attempt')}: {shorten_commit(commit.id)} {posterior[best]:.0%} {title}")
+        self.note(f"{say_count(self.attempts, 'attempt')}: {shorten_commit(commit.id)} {posterior[best]:.0%} {title}")
 
     @property
     def _all_failed(self) -> bool:

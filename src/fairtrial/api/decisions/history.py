@@ -34,7 +34,7 @@ _LONG = 1000
 """A look at so many runs is prepared when a run ends, beside the look at those that a history shows by default."""
 _MOST_AT_END = 1 << 15
 """So many attempts are read at the end of a run at most, which takes about a second."""
-_KEPT_VERSION = 4
+_KEPT_VERSION = 5
 """The version of a followed series in a store. Whoever changes what follows a run raises it."""
 
 
