@@ -17,7 +17,7 @@ PLACE_ALPHA = 0.01
 _MOST_CASES = 400
 """Up to so many cases, the halves of the orders are compared. The exact test of more would take seconds."""
 _NEGLIGIBLE, _LEAST = 1e-36, 1e-30
-"""Sums whose probability is negligible are left out. A tail is at least `_LEAST`, which exceeds all of them together."""
+"""Sums of a negligible probability are left out. A tail is at least `_LEAST`, which exceeds all of them together."""
 
 
 class OrderEffect(NamedTuple):
