@@ -90,7 +90,10 @@ def test_runs_without_a_common_case_say_nothing_about_the_agent(names: tuple[str
 
 @pytest.mark.parametrize(
     ("thresholds", "span", "reason"),
-    [((0.5, 0.9), Range(0, 1), "threshold changed from 0.5 to 0.9"), ((0.5, 0.5), Range(0, None), "no largest or no smallest value")],
+    [
+        ((0.5, 0.9), Range(0, 1), "threshold changed from 0.5 to 0.9"),
+        ((0.5, 0.5), Range(0, None), "no largest or no smallest value"),
+    ],
 )
 def test_runs_of_the_same_cases_without_a_comparison_do_not_deny_these_cases(
     thresholds: tuple[float, float], span: Range, reason: str

@@ -50,7 +50,7 @@ def history_rows(history: RunHistory) -> Rows:
             "time",
             "cost",
             *optional,
-            "",
+            "mark",
         )
     )
     for place, row in enumerate(history.rows):
