@@ -36,7 +36,7 @@ def always(trace: Trace, case: EvalCase) -> float:
 
 OTHERS = {
     "threshold changed from 0.5 to 0.8": graded(0.8),
-    "metric graded_runs:quality / test_comparable:always": Criterion("quality", always, 0.5),
+    "metric changed from graded_runs:quality to test_comparable:always": Criterion("quality", always, 0.5),
 }
 
 
