@@ -44,24 +44,36 @@ MOST = 2000
 """A search that runs so many attempts ends without an answer."""
 
 
+ALIKE = ((0.95, 0.7, 64, 40), (0.95, 0.85, 8, 60), (0.95, 0.95, 8, 30), (0.8, 0.8, 8, 30))
+"""Pass rates before and after a commit, the number of commits, and the number of searches."""
+
+
 def search(rng: random.Random, *, stored: int = 0, cases: int = 1, broken: int = 1) -> tuple[bool, int]:
     """Return whether the search finds the commit, and the number of attempts that it runs."""
-    truth, runs = rng.randrange(COMMITS), 0
-    point = ChangePoint([(2 << place) - 1 for place in range(COMMITS)])
+    is_right, runs, _ = search_between(rng, (BEFORE, AFTER), COMMITS, stored=stored, cases=cases, broken=broken)
+    return is_right, runs
+
+
+def search_between(
+    rng: random.Random, rates: tuple[float, float], commits: int, *, stored: int = 0, cases: int = 1, broken: int = 1
+) -> tuple[bool, int, bool]:
+    """Return what `search` returns, and whether the search ends because the ends are known to be alike."""
+    truth, runs = rng.randrange(commits), 0
+    point = ChangePoint([(2 << place) - 1 for place in range(commits)])
 
     def run(place: int, case: str, attempts: int) -> None:
-        rate = AFTER if place >= truth and int(case) < broken else BEFORE
+        rate = rates[place >= truth and int(case) < broken]
         passed = sum(rng.random() < rate for _ in range(attempts))
         point.add(place, case, Outcomes(passed, attempts - passed))
 
     if stored:
         for case in map(str, range(cases)):
             run(GOOD, case, stored)
-            run(COMMITS - 1, case, stored)
+            run(commits - 1, case, stored)
     else:
         for case in map(str, range(cases)):
             run(GOOD, case, 1)
-            run(COMMITS - 1, case, 1)
+            run(commits - 1, case, 1)
             runs += 2
     while True:
         posterior = point.posterior()
@@ -72,7 +84,7 @@ def search(rng: random.Random, *, stored: int = 0, cases: int = 1, broken: int =
             for case in test.cases:
                 run(test.place, case, 1)
                 runs += 1
-    return posterior.index(max(posterior)) == truth, runs
+    return posterior.index(max(posterior)) == truth, runs, point.are_ends_alike(posterior, CONFIDENCE)
 
 
 def plain_bisection(right: float) -> int:
@@ -215,6 +227,16 @@ def main() -> None:
     seeds = parser.parse_args().seeds
     for name, least in limits().items():
         print(f"at least {least:.0f} attempts {name}", flush=True)
+    for before, after, commits, searches in ALIKE:
+        ends = [search_between(random.Random(f"y {seed}"), (before, after), commits) for seed in range(searches)]
+        print(
+            f"{before:.0%} before and {after:.0%} after: {sum(alike for *_, alike in ends)} of {searches} searches ",
+            end="",
+        )
+        print(
+            f"end because the ends are alike; median {statistics.median(runs for _, runs, _ in ends):.0f} attempts",
+            flush=True,
+        )
     worlds: list[tuple[str, Callable[[random.Random], tuple[bool, int]]]] = [
         ("nothing known before", search),
         ("oracle that knows both rates", lambda rng: oracle(rng, alike=False)),

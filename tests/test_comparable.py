@@ -35,8 +35,8 @@ def always(trace: Trace, case: EvalCase) -> float:
 
 
 OTHERS = {
-    "threshold 0.5 / 0.8": graded(0.8),
-    "metric graded_runs:quality / test_comparable:always": Criterion("quality", always, 0.5),
+    "threshold changed from 0.5 to 0.8": graded(0.8),
+    "metric changed from graded_runs:quality to test_comparable:always": Criterion("quality", always, 0.5),
 }
 
 
@@ -62,7 +62,7 @@ def test_the_row_of_all_cases_is_not_compared_if_a_criterion_behind_it_differs()
     row = compare(make_run(), make_run(graded(0.8))).row("cases")
     assert (row.comparable, row.p, row.verdict) == (False, None, None)
     assert row.detectable is None, "such a comparison shows no difference of agents, whatever its size"
-    assert row.why == "not comparable: quality threshold 0.5 / 0.8"
+    assert row.why == "not comparable: quality threshold changed from 0.5 to 0.8"
     assert compare(make_run(), make_run(graded(0.8)), even_so=True).row("cases").verdict == "worse"
 
 
@@ -111,7 +111,7 @@ def test_the_rule_of_attempts_matters_to_the_share_of_cases(rules: tuple[str, st
         ids.append(fairtrial(*COMMAND, "--config", "rules.json").json["run"]["id"])
     done = fairtrial("gate", ids[1], "--not-worse-by", "0.5", "--against", ids[0], "--measure", "cases:pass")
     assert done.code == 3
-    assert "not comparable: rule of attempts all attempts pass / " in in_a_line(done.out)
+    assert "not comparable: rule of attempts changed from all attempts pass to " in in_a_line(done.out)
     assert "attempts pass: all attempts pass -> " in in_a_line(fairtrial("compare", *ids).out)
 
 
@@ -119,7 +119,7 @@ def test_the_number_of_attempts_matters_to_the_share_of_cases() -> None:
     """All of four pass less often than both of two."""
     claim = Claim("not_worse_by", 0.2, "cases:pass")
     decided = only_claim(gate(make_run(attempts=4), [claim], against=make_run(attempts=2)))
-    assert decided.why == "not comparable: attempts at case 0 2 / 4"
+    assert decided.why == "not comparable: attempts at case 0 changed from 2 to 4"
     assert gate(make_run(attempts=4), [NOT_WORSE], against=make_run(attempts=2)).verdict == "passed"
 
 
@@ -145,7 +145,7 @@ def test_attempts_until_decided_stop_if_nothing_can_be_decided() -> None:
     claim = ("--until-decided", "--not-worse-by", "0.3", "--against", base, "--threshold", "response_match_score=0.1")
     done = fairtrial(*COMMAND[:-2], *claim)
     assert done.code == 3
-    assert "not comparable: response_match_score threshold 0.8 / 0.1" in in_a_line(done.out)
+    assert "not comparable: response_match_score threshold changed from 0.8 to 0.1" in in_a_line(done.out)
     assert "undecided after 1 of at most 5 attempts" in in_a_line(done.out)
     assert fairtrial(*COMMAND[:-2], *claim, "--even-so").code == 0
 

@@ -134,7 +134,7 @@ def test_a_criterion_with_other_options_is_not_compared() -> None:
     )
     row = compare(base, candidate).row("quality")
     assert (row.comparable, row.p, row.verdict) == (False, None, None)
-    assert row.why == "not comparable: threshold 0.5 / 0.6"
+    assert row.why == "not comparable: threshold changed from 0.5 to 0.6"
     assert compare(base, candidate, even_so=True).row("quality").comparable
 
 

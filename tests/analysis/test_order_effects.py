@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
+from fractions import Fraction
 
 import pytest
 
@@ -51,6 +53,28 @@ def test_cases_that_pass_only_at_the_first_place_are_seen() -> None:
     assert study.place[:3] == (True, (0, 12), (36, 36))
     # One of four cases passes in each order: twice for both sides, and twice for both kinds of places.
     assert study.place.p == pytest.approx(2 * 2 * 0.25**12)
+
+
+@pytest.mark.parametrize("fails_late", [False, True])
+def test_the_p_of_a_place_is_that_of_exact_fractions(*, fails_late: bool) -> None:
+    """Most sums of 20 attempts at 60 cases are improbable, and count nothing. A p below 2e-30 is given as that."""
+    own, draws = orders(60, 20, 5), random.Random(5)
+    failed = {(case, n): draws.random() < 0.5 for n, order in own.items() for case in order}
+    if fails_late:
+        failed = {(case, n): order.index(case) >= 30 for n, order in own.items() for case in order}
+    ways, total, seen = [1], 1, 0
+    for n, order in own.items():
+        failures = sum(failed[case, n] for case in order)
+        seen += sum(failed[case, n] for case in order[:30])
+        parts = [math.comb(30, early) * math.comb(30, failures - early) for early in range(failures + 1)]
+        total *= math.comb(60, failures)
+        sums = [0] * (len(ways) + len(parts) - 1)
+        for (left, a), (right, b) in itertools.product(enumerate(ways), enumerate(parts)):
+            sums[left + right] += a * b
+        ways = sums
+    tail = Fraction(min(sum(ways[: seen + 1]), sum(ways[seen:])), total)
+    place = _compare_places(own, {key: not value for key, value in failed.items()}, only_first=False)
+    assert place.p == pytest.approx(max(2e-30, min(1.0, 2 * float(tail))), rel=1e-12)
 
 
 def test_cases_that_fail_late_are_seen() -> None:

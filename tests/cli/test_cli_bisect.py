@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -168,6 +169,19 @@ def test_commits_that_are_alike_are_no_answer(tmp_path: Path) -> None:
     assert "nothing shows that the good and the bad commit differ" in done.out
 
 
+def test_a_command_that_fails_everywhere_ends_early() -> None:
+    """The report says how it fails. A later call answers at once, and says the same."""
+    ids = [commit(f"change {n}", f"# {n}") for n in range(COMMITS)]
+    words = ("bisect", "--good", ids[0], "--bad", ids[-1], "--command", shlex.join([sys.executable, "no_such.py"]))
+    for _ in range(2):
+        done = fairtrial(*words, "--json", "-")
+        assert (done.code, done.json["found"]) == (3, "")
+        assert done.json["attempts"] <= 60
+        alike, failure = done.json["notes"]
+        assert "the good and the bad commit are alike" in alike
+        assert "no_such.py" in failure
+
+
 @pytest.mark.parametrize(
     ("good", "bad", "problem"),
     [
@@ -248,8 +262,22 @@ def test_a_command_of_an_environment_that_is_not_active_is_the_running_one(monke
     """PATH has no `fairtrial` there. Its runs still count case by case."""
     monkeypatch.setenv("PATH", "")
     evaluation = read_command("fairtrial run evals", "", "sqlite:///runs.db")
-    assert evaluation.words == (sys.executable, "-m", "fairtrial", "run", "evals")
+    assert evaluation.words == (sys.executable, "-P", "-m", "fairtrial", "run", "evals")
     assert evaluation.knows_cases
+
+
+@pytest.mark.long
+def test_a_module_of_the_same_name_in_the_tree_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent of the tree does."""
+    monkeypatch.setenv("PATH", str(Path(shutil.which("git") or "").parent))
+    assert shutil.which("fairtrial") is None
+    path = eval_set(tmp_path)
+    Path("fairtrial.py").write_text("raise SystemExit('the module of the tree ran')")
+    source = "def reply(message: str) -> str:\n    return {}\n"
+    ids = [commit(f"change {n}", source.format("message" if n < 2 else "'x'") + f"# {n}") for n in range(4)]
+    command = f"fairtrial run {shlex.quote(str(path))} --agent agent:reply"
+    done = fairtrial("bisect", "--good", ids[0], "--bad", ids[-1], "--command", command, "--json", "-")
+    assert done.json["found"] == ids[2]
 
 
 def test_stored_runs_name_the_ends(tmp_path: Path) -> None:

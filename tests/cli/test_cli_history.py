@@ -90,7 +90,10 @@ def test_runs_without_a_common_case_say_nothing_about_the_agent(names: tuple[str
 
 @pytest.mark.parametrize(
     ("thresholds", "span", "reason"),
-    [((0.5, 0.9), Range(0, 1), "threshold 0.5 / 0.9"), ((0.5, 0.5), Range(0, None), "no largest or no smallest value")],
+    [
+        ((0.5, 0.9), Range(0, 1), "threshold changed from 0.5 to 0.9"),
+        ((0.5, 0.5), Range(0, None), "no largest or no smallest value"),
+    ],
 )
 def test_runs_of_the_same_cases_without_a_comparison_do_not_deny_these_cases(
     thresholds: tuple[float, float], span: Range, reason: str
@@ -112,7 +115,7 @@ def test_a_new_threshold_begins_a_segment_and_is_no_step() -> None:
     assert [row["value"]["value"] for row in rows] == [1.0] * 4 + [0.0] * 4
     assert [row["step"] for row in rows] == [None] * 8
     assert [bool(row["new_segment"]) for row in rows] == [False] * 4 + [True] + [False] * 3
-    assert "threshold 0.5 / 0.9" in rows[4]["new_segment"]
+    assert "threshold changed from 0.5 to 0.9" in rows[4]["new_segment"]
     assert [row["compared"] for row in rows] == [0, 40, 40, 40, 0, 40, 40, 40]
 
 

@@ -7,7 +7,7 @@ import statistics
 
 import pytest
 
-from fairtrial.stats.change_point import GOOD, ChangePoint, Outcomes
+from fairtrial.stats.change_point import GAP, GOOD, ChangePoint, Outcomes
 
 
 def line(commits: int) -> ChangePoint:
@@ -52,6 +52,33 @@ def test_ends_that_are_alike_so_far_run_again() -> None:
     point.add(GOOD, "a", Outcomes(1, 0))
     point.add(3, "a", Outcomes(1, 0))
     assert [test.place for test in point.next_tests(point.posterior(), 0.95)] == [GOOD, 3]
+
+
+@pytest.mark.parametrize(("attempts", "is_known"), [(10, False), (60, True)])
+def test_ends_that_always_fail_are_alike_after_enough_attempts(attempts: int, is_known: bool) -> None:
+    """Then nothing runs any more. Of ends with other rates it is never known."""
+    point, other = line(4), line(4)
+    for place, passed in ((GOOD, attempts), (3, attempts // 2)):
+        point.add(place, "a", Outcomes(0, attempts))
+        other.add(place, "a", Outcomes(passed, attempts - passed))
+    assert point.are_ends_alike(point.posterior(), 0.95) == is_known
+    assert (point.next_tests(point.posterior(), 0.95) == []) == is_known
+    assert not other.are_ends_alike(other.posterior(), 0.95)
+
+
+def test_the_chance_of_a_gap_is_that_of_drawn_rates() -> None:
+    """Counted over pairs of rates of Jeffreys' prior, weighted by how probable they make the outcomes."""
+    point, rng = line(1), random.Random(1)
+    point.add(GOOD, "a", Outcomes(9, 1))
+    point.add(0, "a", Outcomes(8, 2))
+    weights = {True: 0.0, False: 0.0}
+    for _ in range(100_000):
+        before, after = (rng.betavariate(0.5, 0.5) for _ in range(2))
+        is_lower = 0.9 if after < before else 0.1
+        weights[abs(before - after) >= GAP] += 2 * is_lower * before**9 * (1 - before) * after**8 * (1 - after) ** 2
+        weights[False] += before**17 * (1 - before) ** 3
+    share = weights[True] / sum(weights.values())
+    assert point.chance_of_gap([1.0]) == pytest.approx(share, abs=0.02)
 
 
 def test_a_single_case_runs_between_the_ends_before_they_are_known_to_differ() -> None:

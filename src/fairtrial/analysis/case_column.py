@@ -46,6 +46,10 @@ class CaseColumn:
         """Return the mean of each case, and the number of its scored attempts, in their order."""
         return zip(self._means, self._counts, strict=True)
 
+    def counts(self) -> Iterable[tuple[int, int]]:
+        """Return how many attempts at each case passed, and how many there were, if their values are 0 or 1."""
+        return ((round(mean * attempts), attempts) for mean, attempts in self.means())
+
     def sample(self, case: int) -> CaseSample | None:
         """Return the scored attempts of a case, or None if there are none."""
         if case >= len(self._means) or not self._counts[case]:

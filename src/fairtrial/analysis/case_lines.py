@@ -63,8 +63,7 @@ class CaseLines:
 
     def add(self, run: MeasuredRun) -> None:
         """Add the next run."""
-        means = run.columns[CASES].means()
-        self.add_counts(run.info.id, run.keys, run.names, ((round(mean * size), size) for mean, size in means))
+        self.add_counts(run.info.id, run.keys, run.names, run.columns[CASES].counts())
 
     def add_counts(self, run_id: str, keys: list[CaseKey], names: list[str], counts: Iterable[tuple[int, int]]) -> None:
         """Add the next run: its cases, how many attempts at each passed, and how many have a verdict."""

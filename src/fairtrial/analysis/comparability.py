@@ -55,8 +55,15 @@ def _criterion_differences(runs: PairedRuns, criterion: str) -> Iterator[str]:
         )
         for base_signature, signature in zip_longest(before, after):
             for option, value, other_value in options_that_differ(base_signature, signature):
-                texts[f"{option or 'options'} {value} / {other_value}"] = None
+                texts[_describe_change(option, value, other_value)] = None
     yield from texts
+
+
+def _describe_change(option: str, before: str, after: str) -> str:
+    """Return a change of an option. The digest of a source tells a reader only that the code changed."""
+    if option.split()[-1:] == ["source"]:
+        return "code changed"
+    return _from_to(option or "options", before, after)
 
 
 def _applies(runs: PairedRuns, criterion: str, side: int) -> bool:
@@ -80,14 +87,18 @@ def _signatures(run: MeasuredRun, criterion: str, eval_set: str) -> list[Json]:
     return sorted(own, key=compact)
 
 
+def _from_to(name: str, before: object, after: object) -> str:
+    return f"{name} changed from {before} to {after}"
+
+
 def _attempt_differences(runs: PairedRuns) -> Iterator[str]:
     """Yield how the rules of attempts, and the numbers of attempts, differ at the shared cases."""
     if rules := rules_that_differ(runs):
-        yield f"rule of attempts {rules[0]} / {rules[1]}"
+        yield _from_to("rule of attempts", *rules)
     for ours, theirs in runs.positions:
         before, after = runs.base.attempts_at(ours), runs.candidate.attempts_at(theirs)
         if before != after:
-            yield f"attempts at {shorten(runs.base.names[ours], _SHORT)} {before} / {after}"
+            yield _from_to(f"attempts at {shorten(runs.base.names[ours], _SHORT)}", before, after)
             return
 
 

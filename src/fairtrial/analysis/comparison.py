@@ -363,7 +363,7 @@ def _pass_k(runs: PairedRuns, side: Literal[0, 1]) -> tuple[PassK, ...]:
     samples = (pair[side] for pair in runs.samples(CASES).values())
     if runs.is_weighted:
         return ()
-    table = pass_k_table(Counter((round(sample.mean * sample.attempts), sample.attempts) for sample in samples))
+    table = pass_k_table(Counter((sample.passed, sample.attempts) for sample in samples))
     return without_intervals(table) if runs.base.clusters or runs.candidate.clusters else table
 
 
@@ -377,7 +377,7 @@ def _moves(runs: PairedRuns) -> list[Move]:
         is_decided = not {Verdict.UNSCORED, None} & {*verdicts}
         flipped = _FLIPS.get((verdicts[0] is Verdict.PASSED, verdicts[1] is Verdict.PASSED)) if is_decided else None
         if change or flipped:
-            counts = [(round(sample.mean * sample.attempts), sample.attempts) for sample in (before, after)]
+            counts = [(sample.passed, sample.attempts) for sample in (before, after)]
             moves.append(Move(runs.base.names[case], counts[0], counts[1], change, flipped))
     return sorted(moves, key=lambda move: (move.flipped != "broken", move.flipped is None, -abs(move.change)))
 

@@ -30,7 +30,7 @@ def find_flaky(run: MeasuredRun, causes: Causes) -> Flakiness:
     cases = []
     for case, sample in sorted(flaky.items(), key=lambda item: (abs(item[1].mean - 0.5), item[1].attempts, item[0])):
         low, high = wilson(sample.mean, sample.attempts, NORMAL)
-        passed = round(sample.mean * sample.attempts)
+        passed = sample.passed
         cases.append(
             FlakyCase(run.names[case], passed, sample.attempts, low, high, causes_by_position.get(run.positions[case]))
         )

@@ -16,6 +16,8 @@ PLACE_ALPHA = 0.01
 
 _MOST_CASES = 400
 """Up to so many cases, the halves of the orders are compared. The exact test of more would take seconds."""
+_NEGLIGIBLE, _LEAST = 1e-36, 1e-30
+"""Sums of a negligible probability are left out. A tail is at least `_LEAST`, which exceeds all of them together."""
 
 
 class OrderEffect(NamedTuple):
@@ -117,7 +119,7 @@ def _compare_places(
     hypergeometric, given all failures of the attempt. The statistic is their sum over all attempts.
     """
     counts = {True: [0, 0], False: [0, 0]}
-    chances = [1.0]
+    start, chances = 0, [1.0]
     for attempt, order in orders.items():
         early_places = 1 if only_first else len(order) // 2
         sizes, failures = {True: 0, False: 0}, {True: 0, False: 0}
@@ -128,10 +130,13 @@ def _compare_places(
         for is_early, row in counts.items():
             row[0] += failures[is_early]
             row[1] += sizes[is_early]
-        chances = _convolve(chances, _hypergeometric(sizes[True], sizes[False], sum(failures.values())))
+        first, own = _trim(0, _hypergeometric(sizes[True], sizes[False], sum(failures.values())))
+        start, chances = _trim(start + first, _convolve(chances, own))
     (failed, total), (late_failed, late_total) = counts[True], counts[False]
-    smaller_tail = min(math.fsum(chances[: failed + 1]), math.fsum(chances[failed:]))
-    return PlaceEffect(only_first, (failed, total), (late_failed, late_total), min(1.0, 2 * smaller_tail))
+    middle = max(0, failed - start)
+    tails = (math.fsum(chances[: max(0, failed + 1 - start)]), math.fsum(chances[middle:]))
+    p = min(1.0, 2 * max(_LEAST, min(tails)))
+    return PlaceEffect(only_first, (failed, total), (late_failed, late_total), p)
 
 
 def _hypergeometric(early: int, late: int, failed: int) -> list[float]:
@@ -145,9 +150,16 @@ def _hypergeometric(early: int, late: int, failed: int) -> list[float]:
 def _convolve(first: Sequence[float], second: Sequence[float]) -> list[float]:
     """Return the probabilities of the sum of two numbers, from those of each."""
     sums = [0.0] * (len(first) + len(second) - 1)
-    for (left, p), (right, q) in itertools.product(enumerate(first), enumerate(second)):
-        sums[left + right] += p * q
+    for right, q in enumerate(second):
+        for place, p in enumerate(first, right):
+            sums[place] += p * q
     return sums
+
+
+def _trim(start: int, chances: Sequence[float]) -> tuple[int, Sequence[float]]:
+    """Return the first number and the probabilities from it on, without negligible ones at both ends."""
+    places = [place for place, chance in enumerate(chances) if chance >= _NEGLIGIBLE]
+    return start + places[0], chances[places[0] : places[-1] + 1]
 
 
 def _compare(

@@ -212,7 +212,7 @@ def follow_case(runs: Iterable[MeasuredRun], name: str, series: Mapping[str, str
         for place in places:
             sample, missing = run.columns["cases"].sample(place), run.columns["cases"].missing(place)
             attempts = 0 if sample is None else sample.attempts
-            passed = 0 if sample is None else round(sample.mean * sample.attempts)
+            passed = 0 if sample is None else sample.passed
             key = run.keys[place]
             edited = before is not None and before.digest != key.digest
             commit = str(run.info.git.get("commit", ""))

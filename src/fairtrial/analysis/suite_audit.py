@@ -95,7 +95,7 @@ def _totals(runs: Sequence[MeasuredRun]) -> dict[str, tuple[int, int]]:
             if (sample := column.sample(case)) is not None:
                 place = (key.eval_set, key.case, key.digest)
                 passed, attempts = totals.get(place, (0, 0))
-                totals[place] = passed + round(sample.mean * sample.attempts), attempts + sample.attempts
+                totals[place] = passed + sample.passed, attempts + sample.attempts
                 names.setdefault(place, run.names[case])
     return {names[place]: counts for place, counts in totals.items()}
 

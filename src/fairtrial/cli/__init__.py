@@ -103,6 +103,11 @@ class _LazyGroup(click.Group):
         """Return the names in the order in which a user needs the commands."""
         return list(COMMANDS)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words. `--lang` before a command is the option of that command."""
+        words = 2 if args[:1] == ["--lang"] else int(args[0].startswith("--lang=")) if args else 0
+        return super().parse_args(ctx, [*args[words : words + 1], *args[:words], *args[words + 1 :]])
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rich import box
@@ -30,6 +31,11 @@ class Name(str):
 def name_measure(measure: str) -> str:
     """Return the name of a measure as a cell: `cases` in the language of the terminal, and a criterion as it is."""
     return Name(say(measure) if measure == CASES else visible_line(measure))
+
+
+def name_series(series: Mapping[str, str]) -> str:
+    """Return what the runs of a series share: `agent shop, eval set refunds`."""
+    return ", ".join(f"{say(name.replace('_', ' '))} {value or say('not known')}" for name, value in series.items())
 
 
 @dataclass

@@ -15,6 +15,7 @@ for multiple changepoint problems, 2006, for the integrated likelihood.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -35,10 +36,15 @@ _LEAST_CHANCE = 1e-300
 _MOST_CASES = 20
 _MOST_PLACES = 64
 """So many cases and commits are compared for the next attempt at most."""
+GAP = 0.05
+"""Ends whose pass rates differ by less in each case are alike: to find a smaller change is not worth its attempts."""
+ALIKE = 0.98
+"""The ends are taken for alike at this probability, or at that at which the search ends if it is larger."""
 _WORTH = 0.5
 """A case runs beside the best one if it tells at least so much of what the best one tells."""
 
 _ANGLES = tuple((point + 0.5) / _POINTS * math.pi / 2 for point in range(_POINTS))
+_RATES = tuple(math.sin(angle) ** 2 for angle in _ANGLES)
 _LOG_RATES = tuple((2 * math.log(math.sin(angle)), 2 * math.log(math.cos(angle))) for angle in _ANGLES)
 """The logarithms of rates that are equally probable by Jeffreys' prior, and those of their complements."""
 
@@ -117,6 +123,21 @@ class ChangePoint:
         chances = (rates.changed for rates in self.rates(posterior).values())
         return sum(math.log(1 - _CHANGES) - math.log(max(1 - chance, _LEAST_CHANCE)) for chance in chances)
 
+    def chance_of_gap(self, posterior: Sequence[float]) -> float:
+        """Return the probability that a pass rate differs by `GAP` or more between the good and the bad commit.
+
+        Before all outcomes, it is as probable that any case changes as that none does.
+        """
+        prior = -math.expm1(-math.log(2) / max(1, len(self.outcomes)))
+        log_none = sum(math.log1p(-self._chance_of_gap(row, posterior, prior)) for row in self.outcomes.values())
+        return -math.expm1(log_none)
+
+    def are_ends_alike(self, posterior: Sequence[float], confidence: float) -> bool:
+        """Return whether it is known that no pass rate differs by `GAP` or more, and not known that any differs."""
+        if self.log_odds_of_change(posterior) >= log_odds(confidence):
+            return False
+        return self.chance_of_gap(posterior) <= 1 - max(confidence, ALIKE)
+
     def posterior(self) -> list[float]:
         """Return the probability of each commit to be the first with the change."""
         logs = [0.0] * len(self.histories)
@@ -141,13 +162,17 @@ class ChangePoint:
         return {case: self._rates(row, posterior) for case, row in self.outcomes.items()}
 
     def next_tests(self, posterior: Sequence[float], confidence: float) -> list[NextTest]:
-        """Return what to run next, or nothing if the commit is found, or if no commit that can be tested tells more.
+        """Return what to run next, or nothing if the commit is found, or if nothing that can be tested tells more.
+
+        Ends that are known to be alike tell nothing more.
 
         The ends run again if they may be alike and no commit tells anything, or if they are all that is left to run.
         """
         rates = self.rates(posterior)
         is_alike = self.log_odds_of_change(posterior) < log_odds(confidence)
         if max(posterior) >= confidence and not is_alike:
+            return []
+        if is_alike and self.are_ends_alike(posterior, confidence):
             return []
         if (len(rates) == 1 or not is_alike) and (test := self._choose(posterior, rates)) is not None:
             return [test]
@@ -208,6 +233,18 @@ class ChangePoint:
         """Return the outcomes of a case at the commits that contain a commit."""
         places = [place for place in row if place != GOOD and self.histories[place] >> first & 1]
         return _total(row, places)
+
+    def _chance_of_gap(self, row: Mapping[int, Outcomes], posterior: Sequence[float], prior: float) -> float:
+        total, log_split, log_gap = _total(row, row), -math.inf, -math.inf
+        for place, weight in enumerate(posterior):
+            if weight < _LEAST_BITS:
+                continue
+            after = self._after(row, place)
+            log_weight = math.log(prior * weight)
+            log_split = _log_add(log_split, log_weight + _log_split(_minus(total, after), after))
+            log_gap = _log_add(log_gap, log_weight + _log_split(_minus(total, after), after, gap=GAP))
+        log_all = _log_add(log_split, math.log1p(-prior) + _log_one(*total))
+        return min(math.exp(log_gap - log_all), 1 - _LEAST_CHANCE)
 
     def _rates(self, row: Mapping[int, Outcomes], posterior: Sequence[float]) -> CaseRates:
         total, sums, log_split = _total(row, row), [0.0] * 4, -math.inf
@@ -275,10 +312,14 @@ def _log_one(passed: int, failed: int) -> float:
 
 
 @lru_cache(maxsize=1 << 16)
-def _log_split(before: Outcomes, after: Outcomes) -> float:
-    """Return the log probability of outcomes with two unknown rates, the second of which is probably the lower one."""
-    higher = sum(map(mul, _chances(*before), _chances_below(*after)))
-    direction = 2 * (_FALLS * higher + (1 - _FALLS) * (1 - higher))
+def _log_split(before: Outcomes, after: Outcomes, gap: float = 0.0) -> float:
+    """Return the log probability of outcomes with two unknown rates, the second of which is probably the lower one.
+
+    With a `gap`, it is the probability that the rates differ by so much or more, too.
+    """
+    higher = sum(map(mul, _chances(*before), _chances_below(*after, gap)))
+    lower = sum(map(mul, _chances(*after), _chances_below(*before, gap))) if gap else 1 - higher
+    direction = max(_LEAST_CHANCE, 2 * (_FALLS * higher + (1 - _FALLS) * lower))
     return _log_one(*before) + _log_one(*after) + math.log(direction)
 
 
@@ -293,10 +334,16 @@ def _chances(passed: int, failed: int) -> list[float]:
 
 
 @lru_cache(maxsize=1 << 14)
-def _chances_below(passed: int, failed: int) -> list[float]:
-    """Return the probability that the rate is below each rate, with half of that of the rate itself."""
+def _chances_below(passed: int, failed: int, gap: float = 0.0) -> list[float]:
+    """Return the probability that the rate is below each rate, with half of that of the rate itself.
+
+    With a `gap`, it is the probability that the rate is lower by so much or more.
+    """
     chances = _chances(passed, failed)
-    return [total - chance / 2 for total, chance in zip(accumulate(chances), chances, strict=True)]
+    sums = list(accumulate(chances, initial=0.0))
+    if gap:
+        return [sums[bisect_right(_RATES, rate - gap)] for rate in _RATES]
+    return [total + chance / 2 for total, chance in zip(sums, chances, strict=False)]
 
 
 def _gain(log_ratio: float) -> float:

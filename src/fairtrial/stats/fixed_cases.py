@@ -23,6 +23,11 @@ class CaseSample(NamedTuple):
     variance: float
     attempts: int
 
+    @property
+    def passed(self) -> int:
+        """How many attempts passed, if each of them has the value 0 or 1."""
+        return round(self.mean * self.attempts)
+
 
 def case_sample(values: Sequence[float]) -> CaseSample:
     """Return the sample from one case's attempts. It does not depend on attempt order."""

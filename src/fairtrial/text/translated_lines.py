@@ -31,8 +31,8 @@ _FITS = {"n": _NUMBER, "m": _NUMBER, "path": _NAME, "tool": _NAME, "low": _NAME,
 _FOREIGN = frozenset(
     re.findall(
         r"\w+",
-        "actual args calculation calls case change condition detail error error_text example fact feature hint how loss"
-        " note place quote state text text_text title topic type warning warning_text why",
+        "actual args calculation calls case change condition detail error error_text example fact feature"
+        " hint how loss note place quote state text text_text title topic type warning warning_text why",
     )
 )
 """Places that hold the words of users, agents and other programs, which stay as they are."""

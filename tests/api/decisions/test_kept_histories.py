@@ -157,6 +157,22 @@ def test_a_run_that_ends_is_followed_before_the_first_look(url: str) -> None:
 
 
 @pytest.mark.usefixtures("follow_all")
+@pytest.mark.parametrize("last", [3, 60, 300])
+def test_a_look_at_any_number_of_runs_reads_what_their_ends_kept(
+    url: str, last: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ends of runs prepare the usual look and a long one, and no look adds a third form."""
+    monkeypatch.setattr("fairtrial.api.decisions.history._CELLS", 1)
+    for number in range(4):
+        ask_agent(url, broken=8 if number >= 3 else 0)
+    before = read_kept(url)
+    rows = history(last=last, store=url).rows
+    assert (count_kept(url), read_kept(url)) == (2, before)
+    forget(url)
+    assert history(last=last, store=url).rows == rows
+
+
+@pytest.mark.usefixtures("follow_all")
 @pytest.mark.parametrize("attempts", [1, 2])
 def test_a_run_that_would_read_too_much_at_its_end_leaves_it_to_the_first_look(
     url: str, attempts: int, monkeypatch: pytest.MonkeyPatch

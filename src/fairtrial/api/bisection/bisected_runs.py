@@ -35,10 +35,14 @@ _LONGEST = 200
 
 @dataclass(frozen=True)
 class Evaluated:
-    """The outcomes of cases at a commit. If it cannot be tested, there are none, and `problem` says why."""
+    """The outcomes of cases at a commit. If it cannot be tested, there are none, and `problem` says why.
+
+    `failure` is how a command that failed ended, with the last line that it wrote.
+    """
 
     outcomes: dict[str, Outcomes]
     problem: str = ""
+    failure: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,10 @@ class Evaluation:
     @property
     def knows_cases(self) -> bool:
         """Whether the command is `fairtrial run`, so that chosen cases can be run."""
-        words = [Path(self.words[0]).name, *self.words[1:4]]
-        return words[:2] == ["fairtrial", "run"] or words[1:] == ["-m", "fairtrial", "run"]
+        if Path(self.words[0]).name == "fairtrial":
+            return self.words[1:2] == ("run",)
+        module = next((place for place, word in enumerate(self.words) if place and not word.startswith("-P")), 0)
+        return self.words[module : module + 3] == ("-m", "fairtrial", "run")
 
     def prepare(self, folder: Path) -> str:
         """Prepare the work tree, and return the problem, or an empty text."""
@@ -87,7 +93,9 @@ class Evaluation:
             raise UsageError(f"the command ended with exit code {code}: {message}")
         if code == _SKIP:
             return Evaluated({}, "the command ended with exit code 125")
-        return Evaluated({COMMAND: Outcomes(1, 0) if code == _PASSED else Outcomes(0, 1)})
+        if code == _PASSED:
+            return Evaluated({COMMAND: Outcomes(1, 0)})
+        return Evaluated({COMMAND: Outcomes(0, 1)}, failure=f"the command ended with exit code {code}: {message}")
 
     def _run_ids(self) -> list[str]:
         with closing(open_store(self.store)) as store:
@@ -97,7 +105,8 @@ class Evaluation:
 def read_command(text: str, setup: str, store: str) -> Evaluation:
     """Return the commands of two texts, divided into words as a shell does. Raises UsageError.
 
-    If no folder of PATH has `fairtrial`, for example in an environment that is not active, it is the running one.
+    If no folder of PATH has `fairtrial`, for example in an environment that is not active, it is the running one. A
+    module of the same name in the work tree is not taken for it.
     """
     try:
         words, setup_words = shlex.split(text), shlex.split(setup)
@@ -106,7 +115,7 @@ def read_command(text: str, setup: str, store: str) -> Evaluation:
     if not words:
         raise UsageError("the command is empty", code="missing-option")
     if words[0] == "fairtrial" and shutil.which("fairtrial") is None:
-        words[:1] = [sys.executable, "-m", "fairtrial"]
+        words[:1] = [sys.executable, "-P", "-m", "fairtrial"]
     evaluation = Evaluation(tuple(words), tuple(setup_words), store)
     if evaluation.knows_cases:
         for word in words:
@@ -120,8 +129,8 @@ def read_outcomes(run: MeasuredRun) -> dict[str, Outcomes]:
     column, outcomes = run.columns[CASES], dict[str, Outcomes]()
     for place, key in enumerate(run.keys):
         if (sample := column.sample(place)) is not None:
-            passed = round(sample.mean * sample.attempts)
-            outcomes[f"{key.eval_set}\t{key.case}\t{key.digest}"] = Outcomes(passed, sample.attempts - passed)
+            failed = sample.attempts - sample.passed
+            outcomes[f"{key.eval_set}\t{key.case}\t{key.digest}"] = Outcomes(sample.passed, failed)
     return outcomes
 
 

@@ -13,9 +13,10 @@ from fairtrial.api.bisection.state import EvaluationLine, SearchState, open_stat
 from fairtrial.api.stores import measure_stored, open_store
 from fairtrial.errors import StoreError, UsageError, spell
 from fairtrial.records.run_history import BisectedCase, BisectedCommit, Bisection
-from fairtrial.stats.change_point import GOOD, ChangePoint, NextTest, Outcomes, log_odds
+from fairtrial.stats.change_point import ALIKE, GAP, GOOD, ChangePoint, NextTest, Outcomes, log_odds
 from fairtrial.store import DEFAULT_URL
 from fairtrial.text.display import count, shorten, shorten_commit, visible_line
+from fairtrial.text.languages import say_count
 from fairtrial.text.redaction.redact import without_secrets
 
 CONFIDENCE = 0.95
@@ -112,6 +113,8 @@ class _Search:
     attempts: int = 0
     checked_out: str = ""
     problems: dict[str, str] = field(default_factory=dict)
+    failure: str = ""
+    has_said_failure: bool = False
     _places: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -179,7 +182,7 @@ class _Search:
         if not problem:
             evaluated = self.evaluation.run(folder, cases, attempts)
             outcomes = {case: (counts.passed, counts.failed) for case, counts in evaluated.outcomes.items()}
-            line = EvaluationLine(commit, outcomes, evaluated.problem)
+            line = EvaluationLine(commit, outcomes, evaluated.problem, evaluated.failure)
         self.state.add(line)
         self._add(line)
 
@@ -192,16 +195,23 @@ class _Search:
         for case, (passed, failed) in line.outcomes.items():
             self.point.add(place, case, Outcomes(passed, failed))
             self.attempts += passed + failed
+        self.failure = line.failure or self.failure
 
     def _show_progress(self) -> None:
         posterior = self.point.posterior()
         if self.point.log_odds_of_change(posterior) < log_odds(self.options.confidence):
-            self.note(f"{count(self.attempts, 'attempt')}: the good and the bad commit may be alike")
+            why = f"; {self.failure}" if self._all_failed and not self.has_said_failure else ""
+            self.has_said_failure = True
+            self.note(f"{count(self.attempts, 'attempt')}: the good and the bad commit may be alike{why}")
             return
         best = max(range(len(posterior)), key=posterior.__getitem__)
         commit = self.commits.commits[best]
         title = shorten(visible_line(commit.title), 50)
-        self.note(f"{count(self.attempts, 'attempt')}: {shorten_commit(commit.id)} {posterior[best]:.0%} {title}")
+        self.note(f"{say_count(self.attempts, 'attempt')}: {shorten_commit(commit.id)} {posterior[best]:.0%} {title}")
+
+    @property
+    def _all_failed(self) -> bool:
+        return not any(counts.passed for row in self.point.outcomes.values() for counts in row.values())
 
     def report(self) -> Bisection:
         """Return the answer."""
@@ -227,12 +237,20 @@ class _Search:
         is_alike = differ < log_odds(self.options.confidence)
         is_found = posterior[best] >= self.options.confidence and not is_alike
         if not is_found:
-            if is_alike:
+            if self.point.are_ends_alike(posterior, self.options.confidence):
+                points, sure = f"{GAP * 100:.0f}", f"{max(ALIKE, self.options.confidence) * 100:g}"
+                notes.append(
+                    f"the good and the bad commit are alike: no pass rate differs by {points} points or more, with a "
+                    f"probability of {sure} %"
+                )
+            elif is_alike:
                 notes.append("nothing shows that the good and the bad commit differ")
             elif self.attempts >= self.options.max_attempts:
                 notes.append(f"stopped after {count(self.attempts, 'attempt')}")
             else:
                 notes.append("the other commits cannot be tested")
+            if is_alike and self._all_failed:
+                notes.append(f"all attempts failed; {self.failure or 'check the command at the good commit'}")
         ranked = sorted(rates, key=lambda case: -rates[case].changed)[:_MOST_CASES]
         cases = tuple(BisectedCase(read_case_id(case), *rates[case]) for case in ranked)
         answer = commits[best].commit if is_found else ""

@@ -19,11 +19,15 @@ _FOLDER = Path(".fairtrial", "bisect")
 
 
 class EvaluationLine(Record, frozen=True):
-    """An evaluation of a commit: the numbers of passed and failed attempts by case, or why it cannot be tested."""
+    """An evaluation of a commit: the numbers of passed and failed attempts by case, or why it cannot be tested.
+
+    `failure` is how a command ended that failed.
+    """
 
     commit: str
     outcomes: dict[str, tuple[int, int]] = {}
     problem: str = ""
+    failure: str = ""
 
 
 @dataclass(frozen=True)

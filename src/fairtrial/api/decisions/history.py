@@ -34,7 +34,7 @@ _LONG = 1000
 """A look at so many runs is prepared when a run ends, beside the look at those that a history shows by default."""
 _MOST_AT_END = 1 << 15
 """So many attempts are read at the end of a run at most, which takes about a second."""
-_KEPT_VERSION = 4
+_KEPT_VERSION = 5
 """The version of a followed series in a store. Whoever changes what follows a run raises it."""
 
 
@@ -85,9 +85,12 @@ def history(
     with closing(open_store(store, create=False)) as run_store:
         common, members = find_series(run_store, run, series, order)
         cases = run_store.count_cases(members[-1].id)
-        stride = _find_stride(last, cases)
-        window = members[_find_first(len(members), last, stride) :]
         question = _Question(sorted(common.items()), measure, order, false_every)
+        followed_runs = last
+        if (measure, order, false_every, tuple(common)) == (CASES, "time", RUNS_BETWEEN_FALSE_STEPS, SERIES):
+            followed_runs = LAST if last <= LAST else max(last, _LONG)  # as the ends of runs prepare
+        stride = _find_stride(followed_runs, cases)
+        window = members[_find_first(len(members), followed_runs, stride) :]
         followed = _follow(run_store, window, question, _find_kept(run_store, window, question, stride))
         all_runs = run_store.runs() if len(members) == 1 else []
     notes = note_other_series(common, [info for info in all_runs if info.finished is not None])

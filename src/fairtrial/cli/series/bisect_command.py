@@ -64,10 +64,10 @@ def bisect(
     fairtrial bisect --good v1.2 --bad HEAD --setup "pip install -e ." --command "python check.py"
     """  # noqa: D301
     from fairtrial import api
-    from fairtrial.cli.console import console
+    from fairtrial.cli.console import console, echo
 
     def note(line: str) -> None:
-        click.echo(line, err=True)
+        echo(line, err=True)
 
     bisection = api.bisect(good, bad, text, api.BisectOptions(setup, confidence, max_attempts, store), note)
     trust_flags.write(bisection, json_file)

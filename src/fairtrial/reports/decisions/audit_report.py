@@ -10,9 +10,11 @@ from rich.text import Text
 
 from fairtrial.records.gate import is_difference
 from fairtrial.reports.decisions.comparison_table import points
+from fairtrial.reports.decisions.gate_report import name_claim
 from fairtrial.reports.numbers import number, rate
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import count, visible_line
+from fairtrial.text.languages import say, say_count
 
 if TYPE_CHECKING:
     from fairtrial.records.audit import AuditedCase, ClaimAudit, GateAudit, SuiteAudit
@@ -27,7 +29,8 @@ def gate_audit_report(audit: GateAudit) -> RenderableType:
     lines: list[RenderableType] = []
     base = audit.runs[0].id if len(audit.runs) > 1 else ""
     for claim in audit.claims:
-        lines.append(Text(visible_line(f"{_claim(claim, base)}, with {count(claim.cases, 'case')}:"), "bold"))
+        with_cases = say("{claim}, with {cases}:", claim=_claim(claim, base), cases=say_count(claim.cases, "case"))
+        lines.append(Text(visible_line(with_cases), "bold"))
         lines += [Text(f"  {sentence}") for sentence in _sentences(claim)]
     lines.append(signature_line(audit.signature))
     return Group(*lines)
@@ -36,9 +39,8 @@ def gate_audit_report(audit: GateAudit) -> RenderableType:
 def _claim(claim: ClaimAudit, base: str) -> str:
     if not is_difference(claim.claim):
         limit = rate(claim.limit) if claim.is_rate else number(claim.limit)
-        return f"{claim.measure} {claim.claim.replace('_', ' ')} {limit}"
-    direction = "not worse by more than" if claim.claim == "not_worse_by" else "better by more than"
-    return f"{claim.measure} {direction} {_size(claim, claim.limit)} than {base}"
+        return name_claim(claim, limit)
+    return name_claim(claim, _size(claim, claim.limit), base)
 
 
 def _size(claim: ClaimAudit, difference: float) -> str:
@@ -49,8 +51,8 @@ def _sentences(claim: ClaimAudit) -> Iterator[str]:
     promised = f"promised are at most {_share(claim.alpha)}"
     yield f"An agent exactly at the limit would pass in {_share(claim.error)} of 100 releases; {promised}."
     yield f"An agent as good as this one would pass in {_share(claim.passes)}."
-    drop = f"a drop of {_size(claim, claim.drop)} below the limit"
-    yield f"The gate would notice {drop} in {_share(claim.noticed)} of 100 releases{_cases_to_notice(claim)}."
+    text = "The gate would notice a drop of {size} below the limit in {n} of 100 releases{more}."
+    yield say(text, size=_size(claim, claim.drop), n=_share(claim.noticed), more=_cases_to_notice(claim))
     how = "all possible results" if claim.method == "enumeration" else "2,000 results that were drawn from these cases"
     yield f"Counted over {how}."
 
@@ -58,7 +60,7 @@ def _sentences(claim: ClaimAudit) -> Iterator[str]:
 def _cases_to_notice(claim: ClaimAudit) -> str:
     if claim.noticed >= 0.8 or claim.needed is None:
         return ""
-    return f"; {count(claim.needed, 'case')} would notice it in 80"
+    return say("; {cases} would notice it in 80", cases=say_count(claim.needed, "case"))
 
 
 def _share(share: float) -> str:

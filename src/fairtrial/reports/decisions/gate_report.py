@@ -22,6 +22,7 @@ from fairtrial.text.languages import ENGLISH, say, say_count, speaking
 from fairtrial.text.translated_lines import say_sentence
 
 if TYPE_CHECKING:
+    from fairtrial.records.audit import ClaimAudit
     from fairtrial.records.run_comparison import IntervalEstimate
 
 _LINE_LENGTH = 500
@@ -125,12 +126,17 @@ def _ends(estimate: IntervalEstimate) -> tuple[float | None, float | None, float
 
 def claim_text(claim: ClaimDecision, base: str = "") -> str:
     """Return a claim in words: `cases at least 80 %`."""
+    return name_claim(claim, _limit(claim), base)
+
+
+def name_claim(claim: ClaimDecision | ClaimAudit, limit: str, base: str = "") -> str:
+    """Return a claim in words with the text of its limit."""
     if not is_difference(claim.claim):
         text = "{measure} at most {limit}" if claim.claim == "at_most" else "{measure} at least {limit}"
     else:
         direction = "not worse by more than" if claim.claim == "not_worse_by" else "better by more than"
         text = f"{{measure}} {direction} {{limit}}{' than {base}' if base else ''}"
-    return say(text, measure=name_measure(claim.measure), limit=_limit(claim), base=base)
+    return say(text, measure=name_measure(claim.measure), limit=limit, base=base)
 
 
 def _value(claim: ClaimDecision, value: float | None) -> str:

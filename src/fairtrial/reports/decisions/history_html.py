@@ -16,12 +16,12 @@ from fairtrial.reports.decisions.history_report import (
     false_rate_line,
     history_rows,
     left_out_line,
-    name_series,
     no_step_line,
     row_sentences,
 )
 from fairtrial.reports.numbers import number, rate
 from fairtrial.reports.page_shell import Theme, scriptless_page
+from fairtrial.reports.rows import name_series
 from fairtrial.text.display import visible_line
 from fairtrial.text.languages import chosen_language, say
 from fairtrial.text.redaction.redact import without_secrets
@@ -65,7 +65,7 @@ def _parts(history: RunHistory, viewer: str) -> Iterator[str]:
 
 
 def _body(history: RunHistory, viewer: str) -> Iterator[str]:
-    yield f'<p class="note">{_text(name_series(history))}</p>\n{_paragraph(left_out_line(history))}'
+    yield f'<p class="note">{_text(name_series(history.series))}</p>\n{_paragraph(left_out_line(history))}'
     yield _chart(history)
     yield _paragraph(
         "The band is the 95 % interval. A solid vertical line is a step, and a dashed one begins a new segment."

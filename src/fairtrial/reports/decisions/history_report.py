@@ -11,10 +11,11 @@ from rich.text import Text
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import points
 from fairtrial.reports.numbers import dollars, interval, number, rate
-from fairtrial.reports.rows import INTERVAL, Name, Rows, name_measure
+from fairtrial.reports.rows import CASES, INTERVAL, Name, Rows, name_measure, name_series
 from fairtrial.reports.small_tables import TableNumber, describe_table, write_paragraph
 from fairtrial.text.display import DASH, count, shorten, shorten_commit, visible_line
-from fairtrial.text.languages import say
+from fairtrial.text.languages import say, say_count
+from fairtrial.text.translated_lines import say_sentence
 
 if TYPE_CHECKING:
     from fairtrial.records.run_history import CaseFailure, CaseHistory, HistoryRow, HistoryStep, RunHistory
@@ -42,14 +43,14 @@ def history_rows(history: RunHistory) -> Rows:
         (
             "run",
             "commit",
-            name_measure(history.measure),
+            say("pass rate") if history.measure == CASES else name_measure(history.measure),
             INTERVAL,
             "cases",
             "compared",
             "time",
             "cost",
             *optional,
-            "step",
+            "mark",
         )
     )
     for place, row in enumerate(history.rows):
@@ -68,11 +69,6 @@ def history_rows(history: RunHistory) -> Rows:
             style="" if row.step is None else "yellow",
         )
     return rows
-
-
-def name_series(history: RunHistory) -> str:
-    """Return what the runs of a series share."""
-    return ", ".join(f"{name} {value or 'not known'}" for name, value in history.series.items())
 
 
 def false_rate_line(history: RunHistory) -> str:
@@ -94,7 +90,7 @@ def left_out_line(history: RunHistory) -> str:
 
 def history_report(history: RunHistory) -> RenderableType:
     """Return a row for each run, a line of bars, and a sentence for each step."""
-    lines: list[RenderableType] = [Text(visible_line(name_series(history)), "bold")]
+    lines: list[RenderableType] = [Text(visible_line(name_series(history.series)), "bold")]
     if left_out := left_out_line(history):
         lines.append(Text(left_out, "dim"))
     lines += [Text(draw_bars([row.value.value for row in history.rows])), history_rows(history)]
@@ -132,7 +128,7 @@ def describe_step(step: HistoryStep, *, is_rate: bool) -> str:
     if change.value is None or change.low is None or change.high is None:
         moved = "changed by an unknown amount"
     else:
-        ends = f"{_write_signed(change.low, size)} to {_write_signed(change.high, size)}"
+        ends = f"{_write_signed(change.low, size)} … {_write_signed(change.high, size)}"
         moved = f"changed by {_write_signed(change.value, size)} ({ends})"
     return (
         f"between {step.before} and {step.first}, {count(step.cases, 'case')} {moved}; "
@@ -175,7 +171,8 @@ def case_history_report(history: CaseHistory) -> RenderableType:
     passed = say("; {rate} of the attempts passed ({ends})", rate=rate(value.value), ends=ends)
     rate_text = "" if value.value is None else passed
     first = next((run for run in history.runs if run.id == history.since), None)
-    commit = f", commit {shorten_commit(first.commit)}" if first is not None and first.commit else ""
+    commit_id = "" if first is None else shorten_commit(first.commit)
+    commit = say(", commit {commit}", commit=commit_id) if commit_id else ""
     since = say(" since {run}{commit}", run=history.since, commit=commit) if history.since else ""
     state = say("{name} is {state}", name=history.case, state=say(history.state))
     return Group(rows, Text(""), Text(visible_line(f"{state}{since}{rate_text}."), "bold"))
@@ -183,6 +180,6 @@ def case_history_report(history: CaseHistory) -> RenderableType:
 
 def _describe_failure(failure: CaseFailure) -> str:
     """Return where and why attempts failed, and how many did if there are several."""
-    place = failure.reason if failure.step is None else f"{failure.step.place}: {failure.reason}"
-    number = f" ({count(failure.attempts, 'attempt')})" if failure.attempts > 1 else ""
+    place = say_sentence(failure.reason if failure.step is None else f"{failure.step.place}: {failure.reason}")
+    number = f" ({say_count(failure.attempts, 'attempt')})" if failure.attempts > 1 else ""
     return f"{visible_line(shorten(place, _LONGEST))}{number}"

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import interval, number
-from fairtrial.reports.rows import INTERVAL, Rows, name_measure
+from fairtrial.reports.rows import INTERVAL, Rows, name_measure, name_series
 from fairtrial.text.display import DASH, count, visible_line
+from fairtrial.text.languages import say_count
 
 if TYPE_CHECKING:
     from fairtrial.records.run_history import WatchedMeasure, WatchedTraffic
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 def watch_report(traffic: WatchedTraffic) -> RenderableType:
     """Return a row for each measure, and a sentence for each alarm."""
-    series = ", ".join(f"{name} {value or 'not known'}" for name, value in traffic.series.items())
     rows = Rows(("measure", "state", "conversations", "reference", INTERVAL, "last 100", "evidence", "judge"))
     for measure in traffic.measures:
         reference = measure.reference
@@ -35,7 +35,7 @@ def watch_report(traffic: WatchedTraffic) -> RenderableType:
             style="yellow" if measure.state in ("higher", "lower") else "",
         )
     lines: list[RenderableType] = [
-        Text(visible_line(f"{series}, {count(traffic.runs, 'run')}"), "bold"),
+        Text(visible_line(f"{name_series(traffic.series)}, {say_count(traffic.runs, 'run')}"), "bold"),
         rows,
         Text(""),
     ]

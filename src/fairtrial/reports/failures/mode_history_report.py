@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.reports.rows import Rows
+from fairtrial.reports.rows import Rows, name_series
 from fairtrial.text.display import DASH, count, shorten_commit, visible_line
 from fairtrial.text.translated_lines import say_sentence
 
@@ -23,8 +23,7 @@ _STYLES = {"new": "red", "back": "red", "gone": "green"}
 
 def mode_history_report(history: ModeHistory) -> RenderableType:
     """Return a row for each mode with its cases in each run, and a sentence for each that is new, back or gone."""
-    series = ", ".join(f"{name} {value or 'not known'}" for name, value in history.series.items())
-    lines: list[RenderableType] = [Text(visible_line(series), "bold")]
+    lines: list[RenderableType] = [Text(visible_line(name_series(history.series)), "bold")]
     if not history.modes:
         return Group(*lines, Text(f"no failure mode in {count(len(history.runs), 'run')}"), *_notes(history))
     most = max(number or 0 for line in history.modes for number in line.cases)
