@@ -14,7 +14,7 @@ from turn_spans import span, write_late_case, write_spans
 from commands import Done
 from commands import fairtrial as command
 from fairtrial import api
-from fairtrial.formats.spans.large_files import begins_otherwise
+from fairtrial.formats.spans.large_documents import begins_otherwise
 
 
 def scored(recorded: Path, folder: Path, *options: str) -> Done:

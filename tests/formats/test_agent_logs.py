@@ -15,7 +15,8 @@ from builders import load
 from fairtrial import api, loading
 from fairtrial.errors import FormatError
 from fairtrial.formats.conversation.options import TraceOptions
-from fairtrial.formats.recognise import Loaded
+from fairtrial.formats.loaded import Loaded
+from fairtrial.loading import streams
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult
 
@@ -518,7 +519,7 @@ def test_all_branches_are_recordings_on_request(tmp_path: Path) -> None:
     )
     every = TraceOptions(branches="all")
     (source,) = loading.sources([path], recorded=True, traces=every)
-    (streamed,), index = loading.scan_sources([path], traces=every)
+    (streamed,), index = streams.scan_sources([path], traces=every)
     assert index is None
     for loaded in (source.loaded, streamed.loaded):
         assert [each.trace.invocations[0].reply for each in loaded.recordings] == ["right", "left"]
@@ -528,7 +529,7 @@ def test_an_archive_is_scored_sample_by_sample(tmp_path: Path) -> None:
     """The file is read twice: to check it, and to score it."""
     path = tmp_path / "log.eval"
     path.write_bytes(archive())
-    (source,), index = loading.scan_sources([path])
+    (source,), index = streams.scan_sources([path])
     assert index is not None
     assert ([case.id for case in index], source.loaded.recordings) == (["b", "a"], ())
     run = api.score(path, None, {"tool_call_count_v1": 1.0})

@@ -11,7 +11,8 @@ from builders import load, said
 from fairtrial.errors import FormatError
 from fairtrial.formats.adk.write import dumps
 from fairtrial.formats.agents_cli.write_dataset import dataset
-from fairtrial.formats.recognise import Loaded, read
+from fairtrial.formats.loaded import Loaded
+from fairtrial.formats.recognise import read
 from fairtrial.records.case import Scenario
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import ToolCall

@@ -11,7 +11,8 @@ import pytest
 
 from fairtrial.cli.option_names import name_option
 from fairtrial.errors import FormatError, UsageError, spelling
-from fairtrial.formats.recognise import Loaded, read
+from fairtrial.formats.loaded import Loaded
+from fairtrial.formats.recognise import read
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import Message, ToolCall, ToolResult
 from hostile_corpus import HOSTILE

@@ -9,7 +9,7 @@ import pytest
 
 from builders import load
 from fairtrial.errors import FormatError
-from fairtrial.formats.recognise import Loaded
+from fairtrial.formats.loaded import Loaded
 from fairtrial.records.trace import Trace
 
 META = {"type": "session_meta", "payload": {"id": "s-1"}}

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from fairtrial.errors import FormatError
-from fairtrial.formats.recognise import Loaded, read
+from fairtrial.formats.loaded import Loaded
+from fairtrial.formats.recognise import read
 
 ROWS: list[dict[str, Any]] = [
     {

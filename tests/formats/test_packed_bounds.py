@@ -78,7 +78,7 @@ def test_a_text_that_many_rows_share_is_refused_before_all_rows_are_decoded(tmp_
 
 def test_names_of_files_do_not_stay_in_memory() -> None:
     """Forty thousand names leave a cache as large as a few."""
-    from fairtrial.formats.items import strip_suffixes
+    from fairtrial.formats.reading import strip_suffixes
 
     for number in range(40_000):
         strip_suffixes(f"traffic/{number}.jsonl")

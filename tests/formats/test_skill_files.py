@@ -11,7 +11,7 @@ import pytest
 from builders import load
 from fairtrial import api
 from fairtrial.errors import FormatError, OtherContentError
-from fairtrial.formats.recognise import Loaded
+from fairtrial.formats.loaded import Loaded
 from fairtrial.formats.skills.proposals import propose_check
 from fairtrial.formats.skills.skill_md import read_skill, with_description
 from fairtrial.loading import sources

@@ -11,7 +11,7 @@ import pytest
 from builders import load
 from fairtrial import api
 from fairtrial.errors import FormatError
-from fairtrial.formats.recognise import Loaded
+from fairtrial.formats.loaded import Loaded
 from fairtrial.records.case import EvalCase, Persona, Scenario
 from fairtrial.records.trace import ToolCall
 

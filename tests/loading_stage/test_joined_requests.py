@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fairtrial import TraceOptions, api, loading
+from fairtrial.loading import streams
 
 USER = {"role": "user", "content": "Where is order A-17?"}
 CALL = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "get_order", "arguments": "{}"}}]}
@@ -58,7 +59,7 @@ def test_a_streamed_file_is_the_same(tmp_path: Path) -> None:
     path = write(tmp_path, WHOLE[:1], WHOLE[:3], WHOLE)
     run = api.score(path, None, {"criteria": {"tool_call_count_v1": {"threshold": 9}}})
     assert [case.case_id for case in run.cases] == ["log-3"]
-    (source,), _ = loading.scan_sources([path])
+    (source,), _ = streams.scan_sources([path])
     assert ["joined 2 requests" in warning for warning in source.loaded.warnings] == [True]
     apart = api.score(
         path, None, {"criteria": {"tool_call_count_v1": {"threshold": 9}}}, traces=TraceOptions(join="none")
@@ -70,11 +71,11 @@ def test_streamed_files_are_one_body(tmp_path: Path) -> None:
     """However large the files are together: they are read again to be scored, and never held."""
     for number, messages in enumerate((WHOLE[:1], WHOLE[:3], WHOLE), 1):
         (tmp_path / f"{number}.json").write_text(json.dumps({"model": "m", "messages": messages}), encoding="utf-8")
-    sources, index = loading.scan_sources([tmp_path])
+    sources, index = streams.scan_sources([tmp_path])
     assert index is not None
     assert [(case.source, case.id) for case in index] == [(2, "3")]
     assert [source.loaded.recordings for source in sources] == [(), (), ()]
-    _, apart = loading.scan_sources([tmp_path], traces=TraceOptions(join="id"))
+    _, apart = streams.scan_sources([tmp_path], traces=TraceOptions(join="id"))
     assert [case.id for case in apart or ()] == ["1", "2", "3"]
 
 

@@ -11,7 +11,7 @@ import pytest
 from fairtrial.errors import FormatError
 from fairtrial.formats import large_text
 from fairtrial.formats.large_text import LargeText
-from fairtrial.formats.recognise import Loaded
+from fairtrial.formats.loaded import Loaded
 from fairtrial.formats.spans import large_files
 from fairtrial.loading import found_files, read_part
 

@@ -14,7 +14,7 @@ from fairtrial import UsageError, iter_recordings, load_recordings, score
 from fairtrial.api import ReadOptions, plan_score
 from fairtrial.errors import FormatError
 from fairtrial.formats.recordings import line
-from fairtrial.loading import StreamedRecordings, scan_sources
+from fairtrial.loading.streams import StreamedRecordings, scan_sources
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Invocation, Message, ToolCall, Trace
 

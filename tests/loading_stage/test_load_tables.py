@@ -11,8 +11,8 @@ import pytest
 
 from fairtrial.errors import UsageError
 from fairtrial.formats import packed
-from fairtrial.loading import scan_sources, sources
-from fairtrial.loading.streams import FilePass
+from fairtrial.loading import sources
+from fairtrial.loading.streams import FilePass, scan_sources
 from packers import PACKERS
 
 CARD = "---\nconfigs:\n- config_name: default\n---\n# Questions\n"

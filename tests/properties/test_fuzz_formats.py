@@ -14,7 +14,8 @@ from builders import eval_set, load, said
 from fairtrial.errors import FormatError
 from fairtrial.formats.adk.write import dumps
 from fairtrial.formats.jsontext import count_quotes, quote_count
-from fairtrial.formats.recognise import Loaded, read
+from fairtrial.formats.loaded import Loaded
+from fairtrial.formats.recognise import read
 from strategies import eval_sets, json_values, texts
 
 

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fairtrial.formats.recognise import Loaded, read
+from fairtrial.formats.loaded import Loaded
+from fairtrial.formats.recognise import read
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase

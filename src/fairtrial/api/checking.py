@@ -25,7 +25,7 @@ from fairtrial.simulate.user import check_persona
 from fairtrial.text.display import count
 
 if TYPE_CHECKING:
-    from fairtrial.formats.recognise import Loaded
+    from fairtrial.formats.loaded import Loaded
 
 _WITH_FILES = tuple(kind for kind in SKILL_KINDS if kind != TASK_KIND)
 """Eval files of skills whose cases name files. A task of waza names them for its suite."""

@@ -13,7 +13,6 @@ from fairtrial.formats.conversation.options import DEFAULTS
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.loading import (
-    FilePass,
     as_recording,
     check_useful,
     collect_recordings,
@@ -22,9 +21,10 @@ from fairtrial.loading import (
     sources,
     with_conversations,
 )
+from fairtrial.loading.streams import FilePass
 
 if TYPE_CHECKING:
-    from fairtrial.formats.recognise import Loaded
+    from fairtrial.formats.loaded import Loaded
     from fairtrial.records.attempt import Recording
     from fairtrial.records.case import EvalSet
 

@@ -18,7 +18,6 @@ from fairtrial.api.run_progress import RunProgress
 from fairtrial.api.stored_runs import Run, resume_command
 from fairtrial.api.stores import open_store
 from fairtrial.api.temporary_store import temporary_store
-from fairtrial.api.waves import decision_after
 from fairtrial.errors import StoreError
 from fairtrial.judge.ballot_costs import Reusable
 from fairtrial.llm.call_cache import CallCache
@@ -276,6 +275,8 @@ class _Stages:
                         self.note("stopped at the first attempt that did not pass (-x); the others were not made")
                         return decision
             if gate is not None:
+                from fairtrial.api.waves import decision_after  # few runs decide claims wave by wave
+
                 self.progress.commit()
                 decision = decision_after(gate, self.store, self.progress.info, attempts)
                 self.attempts_to_skip |= {(case.position, attempts) for case in plan.cases}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 from rich.console import Console
 from rich.text import Text
 
-from fairtrial.api.attempt_filter import Selection, selection_line
 from fairtrial.reports.attempts import CaseAttempts, attempts, by_case
 from fairtrial.reports.judges.ballots import ballots
 from fairtrial.reports.report_table import ReportedRun
@@ -18,6 +17,7 @@ from fairtrial.reports.terminal import DETAILED, LISTED, case, invalid, print_re
 from fairtrial.text.display import visible_line
 
 if TYPE_CHECKING:
+    from fairtrial.api.attempt_filter import Selection
     from fairtrial.records.result import CaseResult
     from fairtrial.reports.transcript import Transcript
 
@@ -115,6 +115,8 @@ def print_selection(
     console: Console, run: ShownRun, selection: Selection, *, full: bool = False, show: str = ""
 ) -> None:
     """Print the attempts on one page of a selection. `show` is the command that shows the run again."""
+    from fairtrial.api.attempt_filter import selection_line  # only `show` filters
+
     for result in selection.results:
         several = result.position in run.repeated
         hint = f"`{show} {shlex.quote(visible_line(result.title))}` shows them"

@@ -133,7 +133,7 @@ class RunProgress:
 
     def _variant_notes(self) -> tuple[list[str], tuple[SkillUse, ...]]:
         """Return the sentences about the variants of a skill, and which skills were used."""
-        from fairtrial.api.skills.variant_notes import variant_notes
+        from fairtrial.api.skills.variant_notes import variant_notes  # only runs of skills have variants
 
         store, info = self._store, self._info
         cases, results, recordings = store.cases(info.id), store.results(info.id), store.recordings(info.id)

@@ -160,7 +160,9 @@ class _Matching:
             return self._match_whole(
                 loading.sources(paths, recorded=True, traces=self.reading.traces, **self.file_options)
             )
-        files, index = loading.scan_sources(paths, traces=self.reading.traces, **self.file_options)
+        from fairtrial.loading.streams import scan_sources  # enters the readers of all recordings
+
+        files, index = scan_sources(paths, traces=self.reading.traces, **self.file_options)
         return self._match_whole(files) if index is None else self._stream(files, index)
 
     def match_own(self, own: Sequence[Recording]) -> _Matched:
@@ -183,12 +185,14 @@ class _Matching:
 
     def _stream(self, files: list[loading.Source], index: loading.CaseIndex) -> _Matched:
         """Plan over recordings that stay in their files. Nothing is expected of them, and each has a case."""
+        from fairtrial.loading.streams import StreamedCases, StreamedRecordings, select_streamed
+
         sets = [EvalSet(loading.RECORDED)] * len(files)
         loaded_sets, notes = load_with_criteria(files, self.criteria, sets, self.reading, self.judges)
         index.name_cases(loading.RECORDED)
-        loading.select_streamed(index, files, self.reading.case_ids)
-        cases = loading.StreamedCases(index, [loaded.criteria for loaded in loaded_sets])
-        recorded = loading.StreamedRecordings(files, cases, **self.file_options, join=self.reading.traces.join)
+        select_streamed(index, files, self.reading.case_ids)
+        cases = StreamedCases(index, [loaded.criteria for loaded in loaded_sets])
+        recorded = StreamedRecordings(files, cases, **self.file_options, join=self.reading.traces.join)
         warnings = tuple(collect_warnings(files))
         return _Matched(cases, recorded, loaded_sets, notes, False, warnings, tuple(files), index.coverage)
 

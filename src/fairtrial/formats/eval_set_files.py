@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 EVAL_SET = "eval set"
 DATASET = "agents-cli dataset"
+RESULT_KEYS = frozenset(("eval_case_results", "evalCaseResults"))
+CONFIG_KEYS = frozenset(("criteria", "custom_metrics", "customMetrics"))
+OWN_KEYS = frozenset(("eval_cases", "evalCases", *RESULT_KEYS, *CONFIG_KEYS))
+"""The keys of eval sets, of their results and of configurations."""
 
 
 def read_eval_set(

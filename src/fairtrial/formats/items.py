@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from itertools import chain
-from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from fairtrial.errors import nearest
@@ -18,7 +16,8 @@ from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables
 from fairtrial.formats.datasets.column_roles import find_role, is_mapping
 from fairtrial.formats.kinds.kind_table import find_kind
-from fairtrial.formats.reading import Diagnostics, Place, pointer
+from fairtrial.formats.reading import Diagnostics, Place, pointer, strip_suffixes
+from fairtrial.formats.recordings import REASONING_MARKS
 from fairtrial.formats.sampling import with_probability
 from fairtrial.formats.spans import readers
 from fairtrial.formats.values import NotStreamableError, iter_values
@@ -62,20 +61,11 @@ CHATS = ItemFormat("chat messages", _read_chat)
 ITEM_FORMATS = {item_format.kind: item_format for item_format in (OWN, REASONING, CHATS)}
 
 
-@lru_cache(maxsize=64)
-def strip_suffixes(path: str) -> str:
-    """Return the name of a file without its suffixes, for example `shop` for `data/shop.test.json`.
-
-    Standard input, `-`, is `stdin`.
-    """
-    return "stdin" if path == "-" else PurePath(path).name.split(".")[0]
-
-
 def own_or_reasoning(item: Any) -> ItemFormat | None:
     """Return the format of an item that names its format by its keys, else None."""
     if own_format.is_recording(item):
         return OWN
-    return REASONING if isinstance(item, dict) and item.keys() & knowledgepulse.MARKS else None
+    return REASONING if isinstance(item, dict) and item.keys() & REASONING_MARKS else None
 
 
 def is_chat(item: Any) -> bool:

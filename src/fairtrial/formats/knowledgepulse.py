@@ -35,8 +35,6 @@ CONTEXT = "https://openknowledgepulse.org/schema/v1"
 TYPE = "ReasoningTrace"
 DEPTH = 200  # real traces nest less deeply; a malicious file would exhaust the stack of a recursive function
 _ORIGINAL = "reasoning_trace"
-MARKS = frozenset({"@context", "@type"})
-"""A document with one of these keys is JSON-LD, so it is a ReasoningTrace or invalid."""
 _HEADER = {"@context": CONTEXT, "@type": TYPE}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,17 @@ _STEP = 4 << 20
 
 can_forget = sys.platform != "win32" and hasattr(mmap, "MADV_DONTNEED") and hasattr(mmap, "MAP_ANONYMOUS")
 """Whether this system takes back a part of the memory of a text. Windows does not."""
+_CASES = (
+    rb"(?:\xef\xbb\xbf)?\s*+\{"
+    rb'(?:\s*+"[^"\\]*+"\s*+:\s*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s",{}\[\]]++)\s*+,)*+'
+    rb'\s*+"(?:eval_cases|evalCases|eval_case_results|evalCaseResults)"\s*+:'
+)
+"""The beginning of an eval set or of its results, which may have texts and numbers before the cases."""
+
+
+def begins_with_cases(start: bytes) -> bool:
+    """Whether the first bytes of a file are the beginning of an eval set or of its results."""
+    return re.match(_CASES, start) is not None
 
 
 class LargeText:

@@ -10,6 +10,7 @@ from fairtrial.errors import FormatError
 from fairtrial.system.zstandard import zstd
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_ZIP_MAGIC = b"PK\x03\x04"
 _MAGIC = {_GZIP_MAGIC: "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 SUFFIXES = {".gz": "gzip", ".zst": "zstd"}
 """The names of packed files end so."""
@@ -38,6 +39,11 @@ class BombError(FormatError):
 def packing_at(head: bytes) -> str:
     """Return how a file that begins with these bytes is packed: an empty text, gzip or zstd."""
     return next((packing for magic, packing in _MAGIC.items() if head.startswith(magic)), "")
+
+
+def is_archive(head: bytes) -> bool:
+    """Whether a file with these first bytes is a zip archive."""
+    return head.startswith(_ZIP_MAGIC)
 
 
 def unpacked(data: bytes, path: str) -> bytes:

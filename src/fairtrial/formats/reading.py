@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,15 @@ _LONGEST_NAME = 100
 
 _LONGEST_PLACE = 500
 """A longer JSON pointer is cut in messages."""
+
+
+@lru_cache(maxsize=64)
+def strip_suffixes(path: str) -> str:
+    """Return the name of a file without its suffixes, for example `shop` for `data/shop.test.json`.
+
+    Standard input, `-`, is `stdin`.
+    """
+    return "stdin" if path == "-" else PurePath(path).name.split(".")[0]
 
 
 class Line(int):

@@ -14,6 +14,8 @@ from fairtrial.records.record import without_defaults
 if TYPE_CHECKING:
     from fairtrial.formats.reading import Diagnostics, Place
 
+REASONING_MARKS = frozenset({"@context", "@type"})
+"""A document with one of these keys is JSON-LD, so it is a ReasoningTrace of knowledgepulse, or invalid."""
 _TOKEN = re.compile(r"\.(\w+)|\[([^\]]*)\]")
 
 
@@ -25,6 +27,11 @@ def line(recording: Recording) -> bytes:
 def is_recording(value: Any) -> bool:
     """Whether a value has the keys of a recording that fairtrial wrote."""
     return isinstance(value, dict) and {"case_id", "trace"} <= value.keys()
+
+
+def has_own_marks(value: Any) -> bool:
+    """Whether a value has the keys of a recording, or of a reasoning trace of knowledgepulse."""
+    return is_recording(value) or (isinstance(value, dict) and not REASONING_MARKS.isdisjoint(value))
 
 
 def recording(raw: Any, at: Place, reading: Diagnostics) -> Recording | None:

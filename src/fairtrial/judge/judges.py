@@ -11,9 +11,7 @@ from msgspec.structs import replace
 
 from fairtrial.config.reader import check_options
 from fairtrial.errors import ConfigError
-from fairtrial.judge.judge import Judge
 from fairtrial.judge.judge_options import JudgeOptions, PanelMember
-from fairtrial.judge.service import Service
 from fairtrial.llm.address import find_provider
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_options import ModelOptions
@@ -21,6 +19,8 @@ from fairtrial.llm.model_pool import check_model
 from fairtrial.llm.vertex_service import NAME as VERTEX
 
 if TYPE_CHECKING:
+    from fairtrial.judge.judge import Judge
+    from fairtrial.judge.service import Service
     from fairtrial.llm.endpoint import Endpoint
     from fairtrial.records.record import Json
 
@@ -61,6 +61,8 @@ class Judges:
 
     def judge(self, options: JudgeOptions | None = None) -> Judge:
         """Return the judge that options describe. Raises `ConfigError` if a model cannot be called."""
+        from fairtrial.judge.judge import Judge  # a run without judges enters no module of theirs
+
         effective = self._with_precedence(options or JudgeOptions())
         members = effective.judge_models or (effective.judge_model,)
         panel = tuple(_panel_model(member, effective) for member in members)
@@ -72,6 +74,8 @@ class Judges:
 
     def service(self, metric: str) -> Service:
         """Return Vertex AI's evaluation service for a metric. Raises `ConfigError` if it cannot be called."""
+        from fairtrial.judge.service import Service
+
         model = NamedModel(VERTEX)
         check_model(model, self.models)
         return Service(metric, model)

@@ -13,14 +13,6 @@ from fairtrial.errors import ConfigError, UsageError, spell
 from fairtrial.llm.address import Address, address
 from fairtrial.llm.budget import Budget, Budgeted
 from fairtrial.llm.call_cache import Cached, CallCache
-from fairtrial.llm.cassette import (
-    CassetteEntry,
-    CassetteWriter,
-    CompletedModel,
-    RecordedModel,
-    ReplayedModel,
-    load_cassette,
-)
 from fairtrial.llm.library_settings import settings_for
 from fairtrial.llm.model import NamedModel, ignore
 from fairtrial.llm.model_options import ModelOptions
@@ -33,6 +25,7 @@ from fairtrial.llm.vertex_service import Vertex
 
 if TYPE_CHECKING:
     from fairtrial.llm.batch_outbox import BatchOutbox
+    from fairtrial.llm.cassette import CassetteEntry, CassetteWriter
     from fairtrial.protocols import Model
     from fairtrial.records.ballot import Ballot
     from fairtrial.records.reply import Prompt, Reply
@@ -190,6 +183,8 @@ class ModelPool:
         path = self._options.cassette
         if path is None:
             return
+        from fairtrial.llm.cassette import CassetteWriter, load_cassette  # few runs record their calls
+
         if self._options.replays or (self._adds and path.exists() and path.stat().st_size):
             self._entries = load_cassette(path)
         if self._options.replays:
@@ -229,6 +224,8 @@ class ModelPool:
         check_model(model, options)
         signature = model.signature
         if options.replays:
+            from fairtrial.llm.cassette import ReplayedModel
+
             return Cached(ReplayedModel(signature, self._entries, str(options.cassette)), signature, self._cache)
         own = model.model or options.custom_models.get(model.name)
         if own is None and self._outbox is not None:
@@ -240,9 +237,15 @@ class ModelPool:
         else:
             caller = Budgeted(own or self._pace_model(model), self._budget)
         if self._adds:
+            from fairtrial.llm.cassette import CompletedModel
+
             caller = CompletedModel(caller, signature, self._entries)
         cached = Cached(caller, signature, self._cache)
-        return cached if self._recorder is None else RecordedModel(cached, signature, self._recorder)
+        if self._recorder is None:
+            return cached
+        from fairtrial.llm.cassette import RecordedModel
+
+        return RecordedModel(cached, signature, self._recorder)
 
     def _pace_model(self, model: NamedModel) -> Model:
         if model.name == VERTEX:

@@ -1,6 +1,6 @@
 """Load eval sets, criteria and recordings from files."""
 
-from fairtrial.loading.case_index import CaseIndex, ReadCoverage
+from fairtrial.loading.case_index import RECORDED, CaseIndex, ReadCoverage
 from fairtrial.loading.cases import TOOL_MODEL, LoadedSet, plan_cases, select_cases
 from fairtrial.loading.criteria import (
     DEFAULT_CONFIG,
@@ -34,14 +34,6 @@ from fairtrial.loading.sources import (
 )
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.spooled_recordings import yield_case_ids
-from fairtrial.loading.streams import (
-    RECORDED,
-    FilePass,
-    StreamedCases,
-    StreamedRecordings,
-    scan_sources,
-    select_streamed,
-)
 
 __all__ = [
     "DEFAULTS",
@@ -52,14 +44,11 @@ __all__ = [
     "CaseFinder",
     "CaseIndex",
     "Criteria",
-    "FilePass",
     "LoadedSet",
     "Match",
     "MatchedRecordings",
     "ReadCoverage",
     "Source",
-    "StreamedCases",
-    "StreamedRecordings",
     "as_recording",
     "check_stdin",
     "check_useful",
@@ -77,9 +66,7 @@ __all__ = [
     "plan_cases",
     "read_file",
     "read_part",
-    "scan_sources",
     "select_cases",
-    "select_streamed",
     "sources",
     "walk_files",
     "with_conversations",

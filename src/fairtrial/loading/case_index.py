@@ -9,6 +9,8 @@ from fairtrial.errors import UsageError, spell
 from fairtrial.loading.temporary_database import TemporaryDatabase
 from fairtrial.text.display import count
 
+RECORDED = "recorded"
+"""The id of the eval set of recordings that do not name an eval set."""
 _SCHEMA = """
 CREATE TABLE cases (
     position INTEGER PRIMARY KEY, source INTEGER, id TEXT, name TEXT, attempts INTEGER, selected INTEGER DEFAULT 1

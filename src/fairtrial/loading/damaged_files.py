@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from fairtrial.errors import FormatError
 from fairtrial.formats.chats.dialects import is_message
 from fairtrial.formats.datasets.delimited_rows import is_named_so
-from fairtrial.formats.recognise import Loaded, read
+from fairtrial.formats.recognise import read
 from fairtrial.loading.shard_reading import Refused, decode_item
 from fairtrial.records.decoding import json_decoder
+
+if TYPE_CHECKING:
+    from fairtrial.formats.loaded import Loaded
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ROUNDS = 20

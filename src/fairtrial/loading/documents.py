@@ -16,7 +16,8 @@ from fairtrial.formats.chats.dialects import is_message
 from fairtrial.formats.conversation.options import DEFAULTS
 from fairtrial.formats.items import REASONING, ItemFormat, detect_item_format, is_table_row
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.recognise import Loaded, read
+from fairtrial.formats.recognise import read
+from fairtrial.formats.recordings import REASONING_MARKS
 from fairtrial.loading.damaged_files import read_undamaged
 from fairtrial.loading.data_files import find_data_files, is_url, locate
 from fairtrial.loading.packed_streams import UNREADABLE, detect_packing
@@ -32,6 +33,7 @@ from fairtrial.valuation.chunk import Document
 from fairtrial.valuation.from_trace import from_trace
 
 if TYPE_CHECKING:
+    from fairtrial.formats.loaded import Loaded
     from fairtrial.records.attempt import Recording
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
@@ -352,4 +354,4 @@ def _is_reasoning_line(data: bytes) -> bool:
         head = msgspec.json.decode(data)
     except (msgspec.MsgspecError, RecursionError, ValueError):
         return False
-    return isinstance(head, dict) and (bool(knowledgepulse.MARKS & head.keys()) or {"steps", "outcome"} <= head.keys())
+    return isinstance(head, dict) and (bool(REASONING_MARKS & head.keys()) or {"steps", "outcome"} <= head.keys())

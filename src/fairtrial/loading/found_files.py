@@ -10,12 +10,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fnmatch import fnmatch
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats import packed
 from fairtrial.formats.large_text import LargeText, can_forget
-from fairtrial.formats.recognise import Loaded, read_large_eval_set
+from fairtrial.formats.recognise import read_large_eval_set
 from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import LargeFile, is_large, is_large_eval_set, large_file
 from fairtrial.formats.values import BLOCK
@@ -23,6 +23,9 @@ from fairtrial.loading.folders import belongs_to_session, data_files, walk_files
 from fairtrial.loading.skill_folders import eval_files, is_of_skill, is_skill_folder
 from fairtrial.system.paths import exists
 from fairtrial.text.display import count, shorten, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.formats.loaded import Loaded
 
 _PATTERNS = (
     "*.test.json",

@@ -17,7 +17,8 @@ from fairtrial.formats.columnar_rows import is_parquet
 from fairtrial.formats.items import detect_item_format
 from fairtrial.formats.jsontext import decode
 from fairtrial.formats.packed import LONGEST_MAGIC, packing_at
-from fairtrial.formats.spans.large_files import begins_otherwise, large_file
+from fairtrial.formats.spans.large_documents import begins_otherwise
+from fairtrial.formats.spans.large_files import large_file
 from fairtrial.loading.data_files import DataFile, is_url, open_data_file
 from fairtrial.loading.packed_streams import UNREADABLE, estimate_unpacked_size, unpacked
 from fairtrial.records.record import Record

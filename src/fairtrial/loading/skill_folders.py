@@ -8,10 +8,8 @@ from pathlib import Path
 
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats import yaml_text
+from fairtrial.formats.loaded import Loaded
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.recognise import Loaded
-from fairtrial.formats.skills import waza
-from fairtrial.formats.skills.check_types import escapes
 from fairtrial.formats.skills.skill_md import FILE, Skill, read_skill
 
 EVALS = "evals"
@@ -102,6 +100,8 @@ def read_suite(path: Path, data: bytes, *, lenient: bool) -> tuple[Loaded, str] 
     """
     if path.suffix not in yaml_text.SUFFIXES or b"tasks" not in data:
         return None
+    from fairtrial.formats.skills import waza  # such a specification is rare
+
     spec = yaml_text.decode(data, str(path))
     if not waza.is_spec(spec):
         return None
@@ -125,6 +125,8 @@ def read_suite(path: Path, data: bytes, *, lenient: bool) -> tuple[Loaded, str] 
 
 
 def _task_files(folder: Path, patterns: Sequence[str], path: str) -> list[Path]:
+    from fairtrial.formats.skills.check_types import escapes
+
     files: dict[Path, None] = {}
     home = folder.resolve()
     for pattern in patterns:

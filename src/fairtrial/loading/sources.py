@@ -13,12 +13,10 @@ from fairtrial.errors import FormatError, OtherContentError, UsageError, spell
 from fairtrial.formats import packed
 from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
-from fairtrial.formats.datasets.case_tables import KIND as TABLE
-from fairtrial.formats.items import strip_suffixes
-from fairtrial.formats.kinds.model_logs import BATCH, NO_ANSWER, NO_REQUEST
-from fairtrial.formats.reading import NO_COLUMNS
+from fairtrial.formats.loaded import BATCH, NO_ANSWER, NO_REQUEST, TABLE, Loaded
+from fairtrial.formats.reading import NO_COLUMNS, strip_suffixes
 from fairtrial.formats.real_tools import with_real_tools
-from fairtrial.formats.recognise import Loaded, read
+from fairtrial.formats.recognise import read
 from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import large_file
 from fairtrial.loading.folders import with_agents

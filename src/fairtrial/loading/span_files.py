@@ -15,7 +15,7 @@ from fairtrial.formats.spans.large_files import LargeFile
 
 if TYPE_CHECKING:
     from fairtrial.formats.conversation.options import TraceOptions
-    from fairtrial.formats.recognise import Loaded
+    from fairtrial.formats.loaded import Loaded
     from fairtrial.records.attempt import Recording
 
 _NO_AGENT = (

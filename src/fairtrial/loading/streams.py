@@ -18,12 +18,12 @@ from fairtrial.formats.benchmarks import inspect_logs
 from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
 from fairtrial.formats.conversation.options import DEFAULTS, Join, TraceOptions
 from fairtrial.formats.datasets import case_tables, delimited_rows, message_rows
-from fairtrial.formats.items import iter_recordings, iter_value_recordings, strip_suffixes
-from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
-from fairtrial.formats.recognise import Loaded
+from fairtrial.formats.items import iter_recordings, iter_value_recordings
+from fairtrial.formats.loaded import Loaded
+from fairtrial.formats.reading import NO_COLUMNS, Diagnostics, strip_suffixes
 from fairtrial.formats.spans.large_files import large_file
 from fairtrial.formats.values import BLOCK, NotStreamableError
-from fairtrial.loading.case_index import AttemptCounter, CaseIndex, IndexedCase
+from fairtrial.loading.case_index import RECORDED, AttemptCounter, CaseIndex, IndexedCase
 from fairtrial.loading.cases import check_globs, matches
 from fairtrial.loading.found_files import FoundFile, can_read_again, check_name
 from fairtrial.loading.sources import (
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 
     from fairtrial.records.attempt import Recording
     from fairtrial.records.result import Criterion
-
-RECORDED = "recorded"
-"""The id of the eval set of recordings that do not name an eval set."""
 
 
 @dataclass
@@ -88,7 +85,7 @@ class FilePass:
         if large_file(self.path) is not None:
             raise NotStreamableError  # spans become recordings together with those of the other files
         path, start = str(self.path), self._start()
-        is_archive = inspect_logs.is_archive(start)
+        is_archive = packed.is_archive(start)
         if is_archive or columnar_rows.is_parquet(start) or columnar_rows.is_arrow(path):
             for _ in self._blocks(hashed):  # an archive is read from its end, so that it is hashed first
                 pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
@@ -17,10 +17,8 @@ from fairtrial.judge.judges import Judges
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import configured, installed
 from fairtrial.metrics.catalog_entry import BACKEND, INTERIM, JUDGE
-from fairtrial.metrics.custom.inline_metric import InlineMetric
 from fairtrial.metrics.custom.instance_metric import InstanceMetric, takes_instance
 from fairtrial.metrics.custom.metric_functions import PeerMetric, import_metric
-from fairtrial.metrics.custom.prompt_metric import PromptMetric, PromptMetricOptions
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.signature import signature
 from fairtrial.records.result import Criterion, Metric
@@ -29,6 +27,7 @@ from fairtrial.records.score import Range
 if TYPE_CHECKING:
     from fairtrial.config.eval_config import ConfigPart, EvalConfig
     from fairtrial.metrics.catalog_entry import CatalogEntry, VertexMetric
+    from fairtrial.metrics.custom.prompt_metric import PromptMetricOptions
 
 BuiltCriterion = tuple[Criterion, list[str]]
 """A criterion, and the warnings of its entry."""
@@ -139,7 +138,7 @@ def _criterion(entry: CatalogEntry, metric: Metric, threshold: float | None) -> 
     )
 
 
-CustomOptions = CustomMetricOptions | FunctionFileOptions | InlineFunctionOptions | PromptMetricOptions
+CustomOptions: TypeAlias = "CustomMetricOptions | FunctionFileOptions | InlineFunctionOptions | PromptMetricOptions"
 _CODE = (
     "is code in a configuration, which runs only with --allow-code (in Python: allow_code=True); read it first, or "
     "write it to a file that 'custom_function_file' names"
@@ -150,6 +149,8 @@ def _find_kind(part: ConfigPart) -> type[CustomOptions]:
     """Return the options of a custom metric. Its configuration decides whether it is a prompt, a file or a function."""
     keys = set(map(snake, part.value)) if isinstance(part.value, dict) else set()
     if "prompt_template" in keys:
+        from fairtrial.metrics.custom.prompt_metric import PromptMetricOptions  # enters the modules of judges
+
         return PromptMetricOptions
     if "custom_function" in keys:
         return InlineFunctionOptions
@@ -159,10 +160,10 @@ def _find_kind(part: ConfigPart) -> type[CustomOptions]:
 def _build_custom(
     part: ConfigPart, definition: ConfigPart, options: CustomOptions, judges: Judges, *, lenient: bool
 ) -> BuiltCriterion:
-    if isinstance(options, PromptMetricOptions):
-        return _build_prompt(part, definition, options, judges, lenient=lenient)
     if isinstance(options, InlineFunctionOptions):
         return _build_inline(part, options, lenient=lenient)
+    if not isinstance(options, FunctionFileOptions | CustomMetricOptions):
+        return _build_prompt(part, definition, options, judges, lenient=lenient)
     if isinstance(options, FunctionFileOptions):
         place, name, scale = "custom_function_file", f"{options.custom_function_file}:evaluate", Range(None, None)
     else:
@@ -179,6 +180,8 @@ def _build_custom(
 
 
 def _build_inline(part: ConfigPart, options: InlineFunctionOptions, *, lenient: bool) -> BuiltCriterion:
+    from fairtrial.metrics.custom.inline_metric import InlineMetric
+
     scale = Range(None, None)  # only the code knows its scale
     values, warnings = read_criterion(part, [INTERIM], scale, lenient=lenient)
     metric = InlineMetric(options.custom_function, part.name)
@@ -188,6 +191,8 @@ def _build_inline(part: ConfigPart, options: InlineFunctionOptions, *, lenient: 
 def _build_prompt(
     part: ConfigPart, definition: ConfigPart, options: PromptMetricOptions, judges: Judges, *, lenient: bool
 ) -> BuiltCriterion:
+    from fairtrial.metrics.custom.prompt_metric import PromptMetric
+
     scale = Range(None, None)  # only the template knows its scale
     values, warnings = read_criterion(part, [INTERIM], scale, lenient=lenient)
     with _at(definition, "judge_model"):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fairtrial.llm.listed_prices import find_price
 from fairtrial.metrics.pairing import missing_calls, score_each
 from fairtrial.records.score import PartKey, Score, average_parts, invocation_keys
 from fairtrial.records.trace import ToolCall
@@ -95,6 +94,8 @@ def _cost(invocation: Invocation, key: PartKey) -> Score:
     usages = invocation.all_usages
     if not usages:
         return _not_recorded(key)
+    from fairtrial.llm.listed_prices import find_price  # few runs have recorded usages
+
     prices = [find_price(usage) for usage in usages]
     known_prices = [price for price in prices if price is not None]
     if len(known_prices) == len(prices):

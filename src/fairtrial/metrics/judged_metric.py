@@ -14,6 +14,7 @@ from fairtrial.judge.judge import Judge  # noqa: TC001  # read at run time
 from fairtrial.judge.question import Question, answer_schema
 from fairtrial.judge.voting import Rule, majority, middle
 from fairtrial.llm.prompts import Templates
+from fairtrial.metrics.signature import Prompted
 from fairtrial.text.language import detect_language
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class JudgeExample(OptionRecord, frozen=True):
 
 
 @dataclass(frozen=True)
-class JudgedMetric:
+class JudgedMetric(Prompted):
     """A metric that asks a judge. `instructions` and `examples` are part of every question, and of the signature."""
 
     judge: Judge

@@ -9,11 +9,19 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fairtrial.metrics.judged_metric import JudgedMetric
 from fairtrial.system.parsing import read_source
 
 if TYPE_CHECKING:
     from fairtrial.records.record import Json
+
+
+class Prompted:
+    """A metric whose prompts are part of its signature."""
+
+    @property
+    def prompts(self) -> dict[str, Json]:
+        """The versions of the prompts, by their names."""
+        raise NotImplementedError
 
 
 def signature(metric: Any) -> dict[str, Json]:
@@ -25,7 +33,7 @@ def signature(metric: Any) -> dict[str, Json]:
     """
     if dataclasses.is_dataclass(metric) and not isinstance(metric, type):
         fields = {field.name: _value(getattr(metric, field.name)) for field in dataclasses.fields(metric) if field.repr}
-        prompts = {"prompts": metric.prompts} if isinstance(metric, JudgedMetric) else {}
+        prompts = {"prompts": metric.prompts} if isinstance(metric, Prompted) else {}
         return {"metric": f"{type(metric).__module__}:{type(metric).__qualname__}", "options": fields, **prompts}
     if isinstance(metric, functools.partial):
         return {**signature(metric.func), "args": _value(metric.args), "keywords": _value(metric.keywords)}

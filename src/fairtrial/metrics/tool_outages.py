@@ -10,11 +10,12 @@ import msgspec
 
 from fairtrial.records.trace import Invocation, ToolResult, Trace
 from fairtrial.text.display import shorten, visible_line
+from fairtrial.text.lazy_pattern import LazyPattern
 
 if TYPE_CHECKING:
     from fairtrial.records.case import EvalCase
 
-_DOWN = re.compile(
+_DOWN = LazyPattern(
     r"\b(?:Connect(?:ion)?(?:Refused|Reset|Aborted)?Error|(?:Connect|Read|Pool)Timeout|API(?:Connection|Timeout)Error"
     r"|RemoteProtocolError|gaierror|ServiceUnavailable(?:Error)?|Max retries exceeded)\b"
     r"|\bTimeoutError\W{1,4}(?:timed out|The (?:\w+ )?operation timed out|Errno \d)"
@@ -22,7 +23,7 @@ _DOWN = re.compile(
     r"|connection (?:was )?(?:refused|reset)|name or service not known|temporary failure in name resolution"
     r"|\b(?:HTTP|HTTPError|status|status code|error|error code)[\s:=]*5\d\d\b"
     r"|\b50[0234] (?:Internal Server Error|Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)",
-    re.IGNORECASE,
+    flags=re.IGNORECASE,
 )
 """The class of an exception of a client, the message of a system, or a status of 500 and above.
 

@@ -15,7 +15,6 @@ from fairtrial.llm.endpoint_options import EndpointOptions
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.records.record import Json
-from fairtrial.simulate.instructions import validate
 
 KEY = "user_simulator_config"
 STOP_SIGNAL = "</finished>"
@@ -64,6 +63,8 @@ class UserOptions(EndpointOptions, frozen=True):
         yield from super().conflicts()
         # Without Jinja no user can be simulated, but recordings can be scored.
         if self.custom_instructions is not None and find_spec("jinja2"):
+            from fairtrial.simulate.instructions import validate  # needs Jinja
+
             try:
                 validate(self.custom_instructions, persona=False)
             except ConfigError as error:

@@ -83,7 +83,7 @@ def _split_words(text: str) -> set[str]:
 
 def collect_facts(texts: Iterable[str]) -> dict[FactKey, str]:
     """Return the facts of texts as they are written, by all of their readings."""
-    from fairtrial.text.facts.fact_reading import read_facts
+    from fairtrial.text.facts.fact_reading import read_facts  # its patterns take long to import, as above
 
     facts: dict[FactKey, str] = {}
     for text in texts:

@@ -12,8 +12,8 @@ from fairtrial.formats.adk.write import dumps
 from fairtrial.formats.agents_cli.write_dataset import dataset
 from fairtrial.formats.benchmarks.tau2_tasks import KIND as TAU2_TASKS
 from fairtrial.formats.conversation.options import DEFAULTS
-from fairtrial.formats.datasets.case_tables import KIND as TABLE
 from fairtrial.formats.datasets.column_roles import check_columns
+from fairtrial.formats.loaded import TABLE
 from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.formats.recordings import line
 from fairtrial.formats.skills.evals_json import KIND as EVALS_KIND

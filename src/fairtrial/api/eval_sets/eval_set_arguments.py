@@ -34,6 +34,7 @@ def resolve_eval_set(argument: EvalSets | None, columns: Mapping[str, str] = NO_
         return read_paths(argument if items is None else items, ALLOWED)
     if all(isinstance(item, EvalCase) for item in items):
         return EvalSet(NAME, tuple(items))
+
     rows = [_row(item, number) for number, item in enumerate(items, 1)]
     keys = _shared_keys(rows, items, columns)
     rows = [

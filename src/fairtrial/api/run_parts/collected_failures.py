@@ -15,11 +15,11 @@ from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
 from fairtrial.analysis.failures.named_failures import ReadFailure, estimate_names, names_of_modes, read_failures
 from fairtrial.analysis.failures.run_failures import BEFORE_PASSES, FAILED, FINDINGS, FailureCollector, FoundAttempt
 from fairtrial.errors import UsageError
-from fairtrial.formats.garbage import paused_collector
 from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.label import FAILURES
 from fairtrial.records.result import Verdict
 from fairtrial.reports.transcript import Transcript, transcripts
+from fairtrial.system.paused_collector import paused_collector
 
 if TYPE_CHECKING:
     from fairtrial.api.run_parts.stored_attempts import StoredAttempts

@@ -61,7 +61,7 @@ class StoredAttempts:
 
     def found_failures(self) -> Iterator[FoundAttempt]:
         """Yield each attempt in file order, with its finding if there is one."""
-        from fairtrial.analysis.failures.run_failures import FoundAttempt
+        from fairtrial.analysis.failures.run_failures import FoundAttempt  # only reports of failures need it
 
         return (FoundAttempt(*own) for _, own in self._store.found_failures([self._run_id]))
 
@@ -88,7 +88,7 @@ def read_transcript(store: Store, run_id: str, result: CaseResult) -> Transcript
     transcript = Transcript(result, recordings.get(result.attempt), case)
     if transcript.recording is None or result.verdict not in (Verdict.FAILED, Verdict.ERROR):
         return transcript
-    from fairtrial.analysis.failures.run_failures import FailureCollector
+    from fairtrial.analysis.failures.run_failures import FailureCollector  # most runs have few failures, or none
 
     collector = FailureCollector()
     collector.add_case([(own, recordings.get(own.attempt)) for own in store.results(run_id, positions=at)], case)

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from fairtrial.records.record import Json
 
 KIND = "Inspect log"
-_MAGIC = b"PK\x03\x04"
 _DAMAGES = (OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error)
 _LARGEST = 256 << 20
 """The most bytes of one entry of an archive. A small entry of a hostile archive may unpack to any size."""
@@ -50,11 +49,6 @@ _MOST_DEPTH = 50
 _NAME = "Inspect messages"
 _MEDIA = ("image", "audio", "video", "document", "data")
 _PART_TYPES = ("text", "reasoning", "tool_use", *_MEDIA)
-
-
-def is_archive(head: bytes) -> bool:
-    """Whether a file with these first bytes is a zip archive."""
-    return head.startswith(_MAGIC)
 
 
 def is_log(value: Any) -> bool:

@@ -15,7 +15,6 @@ from fairtrial.formats.conversation.trace_assembly import Assembly
 from fairtrial.formats.cut_off_texts import may_be_cut_off, with_beginnings
 from fairtrial.formats.dialects.fairtrial_exports import ATTEMPT, CASE_ID, with_exported_fields
 from fairtrial.formats.foreign_secrets import without_secrets
-from fairtrial.formats.garbage import paused_collector
 from fairtrial.formats.sampling import with_span_probability
 from fairtrial.formats.spans.body import make_spans
 from fairtrial.formats.spans.span_values import whole_number
@@ -23,6 +22,7 @@ from fairtrial.formats.trace_contents import json_of_contents
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
+from fairtrial.system.paused_collector import paused_collector
 from fairtrial.text.display import count
 
 if TYPE_CHECKING:

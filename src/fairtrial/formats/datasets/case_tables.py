@@ -225,7 +225,6 @@ def _is_group(value: Any) -> bool:
 
 
 _ALPACA = frozenset(("instruction", "input", "output"))
-KIND = "table"
 _SAMPLE = 100
 """The first rows, from which the columns are guessed."""
 _JSON = ("[", "{")

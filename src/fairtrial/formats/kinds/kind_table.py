@@ -19,6 +19,7 @@ from fairtrial.formats.kinds import (
     terminal_agents,
 )
 from fairtrial.formats.kinds.kind import UNKNOWN, Conversation, Kind
+from fairtrial.formats.loaded import BATCH
 from fairtrial.formats.record_order import find_disorder_in
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.trace import incomplete_trace
@@ -42,7 +43,7 @@ KINDS = (
     Kind("pi session", "pi.jsonl", terminal_agents.is_pi, terminal_agents.read_pi, in_order=True),
     Kind("AutoGen messages", "autogen.json", agent_runs.is_autogen, agent_runs.read_autogen, in_order=True),
     Kind("smolagents memory", "smolagents.json", agent_runs.is_smolagents, agent_runs.read_smolagents, in_order=True),
-    Kind(model_logs.BATCH, "batch.jsonl", model_logs.is_batch, model_logs.read_batch),
+    Kind(BATCH, "batch.jsonl", model_logs.is_batch, model_logs.read_batch),
     Kind("Helicone rows", "helicone.jsonl", model_logs.is_helicone, model_logs.read_helicone),
     Kind("LangGraph state", "langgraph.json", model_logs.is_langgraph, model_logs.read_langgraph),
     Kind(

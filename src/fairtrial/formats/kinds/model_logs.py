@@ -18,6 +18,7 @@ from fairtrial.formats.kinds.kind import (
     result_message,
     text_message,
 )
+from fairtrial.formats.loaded import NO_ANSWER, NO_REQUEST
 
 _SHAREGPT_ROLES = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "system": "system"}
 _CALL, _END_OF_CALL = "<tool_call>", "</tool_call>"
@@ -25,10 +26,6 @@ _INSTRUCTIONS = ("system", "instructions", "systemInstruction", "system_instruct
 _NOT_READ = "the response holds no answer of OpenAI, Anthropic or Gemini"
 _NO_BODY = "helicone_message"
 _FIRST_ERROR = 400
-BATCH = "batch of requests"
-"""The kind of files with requests or answers of a batch."""
-NO_ANSWER = "the batch holds no answer to this request; give its input and its output together"
-NO_REQUEST = "holds an answer of a batch without its request; give its input and its output together"
 
 
 def is_batch(values: list[Any]) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import MetricError
 from fairtrial.formats.adk.write import content_json
-from fairtrial.formats.agents_cli.write_dataset import instance_json
 from fairtrial.records.contents import missing_reason
 from fairtrial.records.score import Score
 from fairtrial.system.importing import FILE_PREFIX
@@ -64,6 +63,8 @@ class InstanceMetric:
 
 def make_instance(trace: Trace, case: EvalCase) -> dict[str, Json]:
     """Return the keys that agents-cli gives: the dataset's case, with the conversation and its last reply."""
+    from fairtrial.formats.agents_cli.write_dataset import instance_json  # only functions of agents-cli take one
+
     instance = instance_json(case, trace)
     if trace.invocations:
         last = trace.invocations[-1]
