@@ -29,6 +29,7 @@ def test_no_two_modules_have_the_same_name() -> None:
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
+@pytest.mark.long
 def test_nothing_keeps_the_old_name() -> None:
     """The old name would be confused with another package on the index, so that there is no alias of it either."""
     folders = [ROOT / name for name in ("src", "tests", "docs", "examples", "benchmarks", "ui/src", ".ci")]
@@ -136,6 +137,7 @@ def _records(classes: dict[str, tuple[ast.ClassDef, list[str]]]) -> set[str]:
     return records
 
 
+@pytest.mark.long
 def test_types_that_are_read_at_run_time_are_imported_at_run_time() -> None:
     """Annotations of records are read by msgspec, and those of criteria by the reader of options.
 

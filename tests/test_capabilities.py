@@ -86,6 +86,7 @@ def test_stages_know_no_class_of_a_family(file: Path) -> None:
     assert concrete_checks(file.read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", READERS, ids=lambda file: str(file.relative_to(SOURCE)))
 def test_stages_read_only_attributes_that_are_declared(file: Path) -> None:
     """Whoever writes a class can see in a protocol which of its attributes are read."""

@@ -115,6 +115,7 @@ def test_a_run_shows_the_intervals_of_its_clusters() -> None:
             assert width(own.pass_rate) > 1.5 * width(other.pass_rate)
 
 
+@pytest.mark.long
 def test_pass_k_of_clusters_has_no_interval_and_says_why() -> None:
     """Forty-eight copies of twelve cases do not make pass^k as sure as 48 cases do."""
     together, apart = (make_run(BASE, COPIES, declared=own, attempts=2) for own in (True, False))

@@ -214,6 +214,7 @@ def test_real_traces_of_langfuse_give_the_output_on_their_page(reader: Reader, s
     reader.follow(page[place + 1]._replace(follows=True))
 
 
+@pytest.mark.long
 @pytest.mark.shared
 @pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "docs" / "how-to" / "traces").glob("*.md")))
 def test_traces_of_a_tool_give_the_output_on_its_page(name: str, reader: Reader, shared: Path) -> None:

@@ -62,6 +62,7 @@ def _die(_: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.long
 def test_a_chunk_that_kills_each_worker_ends_the_work() -> None:
     """Otherwise it would go on forever."""
     with pytest.raises(BrokenProcessPool):

@@ -115,6 +115,7 @@ def test_cases_that_fail_unattacked_are_left_out() -> None:
     assert done.code == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("claim", "code", "line"),
     [
@@ -131,6 +132,7 @@ def test_a_gate_on_a_rate(claim: str, code: int, line: str) -> None:
     assert (done.code, line in done.out) == (code, True), done.out + done.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("claim", "problem"), [("attack_success>=0.05", "less of it is better"), ("much", "<= or >=")])
 def test_a_claim_that_makes_no_sense(claim: str, problem: str) -> None:
     """A claim about the wrong end of a rate, and a text that is no claim, are refused."""
@@ -139,6 +141,7 @@ def test_a_claim_that_makes_no_sense(claim: str, problem: str) -> None:
     assert problem in done.err
 
 
+@pytest.mark.long
 def test_compare_shows_the_rates() -> None:
     """Two attack runs are compared by their rates."""
     runs = [_obedient_run(), _obedient_run("deaf")]
@@ -147,6 +150,7 @@ def test_compare_shows_the_rates() -> None:
     assert "over_defence" in done.out
 
 
+@pytest.mark.long
 def test_a_run_of_an_earlier_version_lacks_the_utility() -> None:
     """A run without the utility unattacked in its manifest says so, and its other rates count."""
     run = _obedient_run()

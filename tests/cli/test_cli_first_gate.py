@@ -103,6 +103,7 @@ def test_the_attempts_are_the_fewest_that_the_plan_finds_enough() -> None:
     assert project()["profile"]["ci"]["attempts"] == min(row["attempts"] for row in rows if row["cases"] <= 12)
 
 
+@pytest.mark.long
 def test_the_gate_passes_now_and_fails_for_a_worse_agent() -> None:
     """It is decided by the command that the workflow runs."""
     fairtrial("init", "--agent", "my_agents:shop", "--csv", "items.csv")
@@ -152,6 +153,7 @@ def test_the_rule_of_the_gate_is_said_in_sentences_about_builds() -> None:
     assert "".join(f"# {sentence}\n" for sentence in sentences) in Path("fairtrial.toml").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", ["ko", "ja", "zh-CN", "zh-TW"])
 def test_what_a_first_gate_says_is_translated(language: str) -> None:
     """Each sentence below the files that were written, and none of them in part."""
@@ -161,6 +163,7 @@ def test_what_a_first_gate_says_is_translated(language: str) -> None:
     assert re.findall("[a-z]{2,}", known.sub("", rest)) == []
 
 
+@pytest.mark.long
 def test_a_gate_below_the_table_says_why_its_limit_differs_from_the_intervals() -> None:
     """The limit has one end, the intervals have two. Without the table there is nothing to differ from."""
     fairtrial("init", "--agent", "my_agents:shop", "--csv", "items.csv")

@@ -144,6 +144,7 @@ def test_a_measure_without_ends_has_rows_and_no_steps() -> None:
     assert "no step is looked for" in done.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("outcomes", "state", "first"),
     [

@@ -169,6 +169,7 @@ def test_labels_correct_the_pass_rate() -> None:
     assert row["table"]["people_pass_judge_fail"] == sum(n % 3 > 0 and n % 5 == 0 for n in range(CASES))
 
 
+@pytest.mark.long
 def test_labels_stay_in_the_store() -> None:
     """The tables, the JSON and the JUnit of the run use them from then on."""
     run = judged()
@@ -392,6 +393,7 @@ def test_a_gate_on_an_unchecked_judge_says_so(measure: str) -> None:
         assert "at most 5 times in 100, as the judge sees it." in text
 
 
+@pytest.mark.long
 def test_labels_of_another_run_are_named() -> None:
     """They do not decide, because nobody checked whether the judge errs in the same way here."""
     labels = labelled(sampled(base := judged(cases=range(300)), "--n", "250"))
@@ -456,6 +458,7 @@ def in_a_line(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.long
 def test_missing_attempts_count_beside_the_labels_too() -> None:
     """Of 300 replies, 60 could not be judged: with all of them failed, 67 % become 53 %."""
     run = judged(sometimes, cases=range(300))

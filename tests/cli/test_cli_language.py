@@ -28,6 +28,7 @@ def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     return graded_run(BASE, store=DEFAULT_URL).info.id, graded_run(BASE, store=DEFAULT_URL).info.id
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", WORDS)
 def test_a_run_a_comparison_and_a_decision_speak_a_language(ids: tuple[str, str], language: str) -> None:
     """The names of cases and criteria, and the commands, stay as they are."""

@@ -100,6 +100,7 @@ def test_show_json_is_the_report() -> None:
     assert fairtrial("show", run_id, "--json", "-", "--store", KEPT).json == json.loads(Path("r.json").read_bytes())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -133,6 +134,7 @@ def test_show_lists_what_spoiled_invalid_attempts() -> None:
     assert again == json.loads(Path("r.json").read_bytes())
 
 
+@pytest.mark.long
 def test_large_runs_are_shown_by_their_failures_first_and_in_full_on_demand() -> None:
     """`fairtrial show RUN` lists what did not pass; with --all it leaves nothing out."""
     write("trips.evalset.json", eval_set(*(f"good_{i}" for i in range(205)), "fail"))
@@ -174,6 +176,7 @@ def test_showing_a_case_decodes_its_own_results_only() -> None:
     assert "✓ good  passed" in fairtrial("show", run_id, "good", "--store", KEPT).out
 
 
+@pytest.mark.long
 def test_showing_a_large_run_decodes_what_it_lists_only() -> None:
     """The numbers of a finished run are stored, and the attempts that passed are not looked at."""
     write("trips.evalset.json", eval_set(*(f"good_{i}" for i in range(205)), "fail", "crash"))

@@ -128,6 +128,7 @@ def foreign(text: list[bytes]) -> list[bytes]:
     return [b'{"case_id": "a", "trace": {"invocations": []}}\n']
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

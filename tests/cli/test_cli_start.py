@@ -68,6 +68,7 @@ def test_the_example_is_found_from_anywhere() -> None:
     assert {file.name for file in api.EXAMPLES.iterdir()} >= {"agent.py", "shop.evalset.json", "test_config.json"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [path.stem for path in sorted(SAMPLES.iterdir()) if path.stem != "gemini-cli"])
 def test_an_example_of_a_tool_passes_with_the_command_that_init_names(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

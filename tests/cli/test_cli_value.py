@@ -308,6 +308,7 @@ def test_the_table_counts_the_traces_whose_language_the_embedder_does_not_know(
     assert f"novelty says less about {said}, and the embedder minilm knows English only" in result.output
 
 
+@pytest.mark.long
 def test_the_real_model_over_processes(tmp_path: Path) -> None:
     """With the model, the same trace again has novelty 0 and names the first; two processes give what one gives."""
     from fairtrial.valuation.embed import installed_embedder

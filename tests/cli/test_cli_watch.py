@@ -57,6 +57,7 @@ def store_day(
     return run.info.id
 
 
+@pytest.mark.long
 def test_traffic_without_a_change_raises_no_alarm() -> None:
     """The report says what the reference is."""
     rng = random.Random(1)
@@ -73,6 +74,7 @@ def test_traffic_without_a_change_raises_no_alarm() -> None:
     assert all(row["reference"]["low"] < 0.9 < row["reference"]["high"] for row in rows)
 
 
+@pytest.mark.long
 def test_a_fall_raises_an_alarm_and_names_the_run() -> None:
     """The exit code is 1."""
     rng = random.Random(2)
@@ -92,6 +94,7 @@ def test_the_reference_waits_for_its_conversations() -> None:
     assert (row["state"], row["reference"]["value"]) == ("reference", None)
 
 
+@pytest.mark.long
 def test_a_changed_threshold_begins_a_new_reference() -> None:
     """The fall of the pass rate is not the agent's."""
     rng = random.Random(4)
@@ -102,6 +105,7 @@ def test_a_changed_threshold_begins_a_new_reference() -> None:
     assert any("begins again" in note for note in done.json["notes"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", ["ko", "ja", "zh-TW", "zh-CN"])
 def test_alarms_and_notes_are_in_the_language_of_the_terminal(language: str) -> None:
     """All lines but the names of the series: a changed threshold, missing values, an alarm, and no canaries."""
@@ -129,6 +133,7 @@ def test_a_measure_that_most_conversations_lack_is_unknown() -> None:
     assert "quality: 200 of 300 conversations have no value" in " ".join(done.json["notes"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("canary_rate", "judge"), [(0.9, "steady"), (0.4, "drifted")])
 def test_canaries_tell_the_judge_from_the_agent(canary_rate: float, judge: str) -> None:
     """The same recordings get other scores if the judge drifted."""
@@ -152,6 +157,7 @@ def judge_by_limit(trace: Trace, case: EvalCase) -> float:
     return float(float(trace.invocations[-1].reply) > LIMIT["now"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("limit", "judge"), [(0.3, "steady"), (0.8, "drifted")])
 def test_old_recordings_among_the_traffic_tell_the_judge_from_the_agent(
     limit: float, judge: str, monkeypatch: pytest.MonkeyPatch
@@ -193,6 +199,7 @@ def hook() -> Iterator[tuple[str, Callable[[], list[bytes]]]]:
         thread.join()
 
 
+@pytest.mark.long
 def test_alarms_are_posted(hook: tuple[str, Callable[[], list[bytes]]]) -> None:
     """The request holds names, numbers and ids, and no conversation."""
     url, sent = hook
@@ -287,6 +294,7 @@ def read_line(stream: IO[str] | None, part: str) -> str:
     return next(line for line in stream if part in line)
 
 
+@pytest.mark.long
 def test_a_recording_that_is_scored_again_counts_once() -> None:
     """The report says how many there are."""
     rng = random.Random(9)
@@ -355,6 +363,7 @@ def test_an_empty_store_is_refused() -> None:
     assert "no run of score or receive" in done.err
 
 
+@pytest.mark.long
 def test_a_file_of_each_day_is_a_series_of_its_own_and_the_report_says_so() -> None:
     """Its name names the eval set. The option that the note names watches all days together, and sees the fall."""
     rng = random.Random(5)

@@ -360,6 +360,7 @@ def test_too_many_refused_records_stop_the_run(tmp_path: Path, config: Path) -> 
     assert scored(recorded, tmp_path / "out", "--config", config, "--resume", "--max-refused", "0.05").code == 0
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_shards")
 def test_an_interrupted_folder_goes_on(tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Finished shards are not scored again, half files are replaced, and the files are those of a whole run."""

@@ -44,6 +44,7 @@ def cut_and_read(path: Path) -> tuple[list[shards.Shard], list[shard_reading.Ite
     return cut, [item for shard in cut for item in shard_reading.read_shard(shard)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("packing", ["gzip", "zstd"])
 @pytest.mark.parametrize("estimate", [0.3, 1.0, 1.7])
 def test_each_line_belongs_to_one_shard(

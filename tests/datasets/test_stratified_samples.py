@@ -69,6 +69,7 @@ def read_summary(out: Path) -> Any:
     return json.loads((out / "manifest.json").read_bytes())["summary"]
 
 
+@pytest.mark.long
 def test_each_value_of_a_field_is_sampled_in_proportion(
     tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -230,6 +230,7 @@ _DIGITS_ELSEWHERE = {"han_numerals._RUN", "english_numerals._NUMERAL"}
 """Patterns that leave numbers in digits to other patterns."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", start_patterns())
 def test_a_search_by_starts_finds_each_match(name: str) -> None:
     """A pattern that is tried only at its starts finds what it finds when it is tried everywhere."""

@@ -75,6 +75,7 @@ def naming(*, swaps: bool) -> Loopback:
     return Loopback(script)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("swaps", [False, True])
 def test_a_name_stays_only_if_votes_on_examples_confirm_it(monkeypatch: pytest.MonkeyPatch, *, swaps: bool) -> None:
     """Names that the judge itself mixes up are dropped. The found names and the counts stay in both cases."""

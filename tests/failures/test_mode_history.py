@@ -82,6 +82,7 @@ def test_a_mode_was_seen_before(url: str) -> None:
     assert own.cases == (2, 0, 2)
 
 
+@pytest.mark.long
 def test_a_mode_is_gone_and_comes_back(url: str) -> None:
     """After six runs with it, two without it are not enough, and three are: 1/8 x 2/9 x 3/10 is below 0.01."""
     runs = [add_run(url, [SUITE, SUITE]) for _ in range(6)] + [add_run(url, []) for _ in range(2)]
@@ -95,6 +96,7 @@ def test_a_mode_is_gone_and_comes_back(url: str) -> None:
     assert own.cases == (2, 2, 2, 2, 2, 2, 0, 0, 0, 2)
 
 
+@pytest.mark.long
 def test_a_run_without_the_cases_says_nothing(url: str) -> None:
     """If none of the cases with the mode was run, it is not missing."""
     add_run(url, [SUITE, SUITE])
@@ -111,6 +113,7 @@ def test_runs_without_failures_have_no_mode(url: str) -> None:
     assert along(url).modes == ()
 
 
+@pytest.mark.long
 def test_the_report_names_what_is_back(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a mark for each run: a bar, a dot for none."""
     monkeypatch.setenv("COLUMNS", "200")

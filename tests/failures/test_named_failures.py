@@ -111,6 +111,7 @@ def test_estimates_cover_the_truth() -> None:
     assert covered / 300 >= 0.9
 
 
+@pytest.mark.long
 def test_names_of_people_stand_below_the_modes() -> None:
     """The terminal says how many failures were read, and what share of all failures has each name."""
     run = stored()
@@ -127,6 +128,7 @@ def test_names_of_people_stand_below_the_modes() -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_guard_is_calibrated_by_labels(tmp_path: Path) -> None:
     """If people named the mode, its guard has a sensitivity and a specificity against them."""
     run = stored()

@@ -97,6 +97,7 @@ def test_passes_of_a_large_run_are_a_sample(url: str, monkeypatch: pytest.Monkey
     assert [replace(mode, shared=()) for mode in sampled.modes] == [replace(mode, shared=()) for mode in expected.modes]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "other",
     [

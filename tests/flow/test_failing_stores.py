@@ -91,6 +91,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spoil", [foreign, newer, older, damaged])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_ends_in_words_and_with_4(name: str, spoil: Callable[[], None], run_id: str) -> None:

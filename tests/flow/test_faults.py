@@ -451,6 +451,7 @@ def covers(rate: Estimate) -> bool:
     return rate.low <= SOLVE <= rate.high
 
 
+@pytest.mark.long
 def test_a_run_in_which_users_leave_their_plan_recovers_the_agents_true_rate() -> None:
     """The interval over valid attempts holds 80 %, which the agent does; the one over all attempts is far from it."""
     fates = {f"c{i}": fate for i, fate in enumerate(drawn(6))}

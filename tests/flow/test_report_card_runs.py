@@ -41,6 +41,7 @@ def test_a_report_card_is_one_run_that_a_cassette_replays(tmp_path: Path, monkey
     assert replayed.json == live.json
 
 
+@pytest.mark.long
 def test_items_that_are_not_judged_as_labelled_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each wrong item with the reason of the judge, each unreadable one with the problem, and no right one."""
     enter(tmp_path, monkeypatch)

@@ -20,6 +20,7 @@ def ready(recordings: list[Recording]) -> list[Recording]:
     return [msgspec.json.decode(msgspec.json.encode(each), type=Recording) for each in recordings]
 
 
+@pytest.mark.long
 def test_several_processes_give_the_same_results() -> None:
     """400 recordings are enough chunks to start processes for."""
     runs = [fairtrial.score(ready(RECORDINGS), criteria=CRITERIA, jobs=jobs) for jobs in (1, 2)]

@@ -235,6 +235,7 @@ BY_SERVICE = TraceOptions(conversation="service.name")
 """Some files have neither a session id nor a history that joins their two traces. Then the user names an attribute."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("files", shop_files(content=True))
 def test_the_same_dialogue_has_the_same_scores_in_every_dialect(files: list[str]) -> None:
     """All calls are right, and all replies. Whether the results of tools are there makes no difference."""

@@ -574,6 +574,7 @@ def test_a_state_of_langgraph_may_hold_its_messages_under_any_key(key: str, tmp_
     assert recording.trace.agents[0].instructions == "Be brief."
 
 
+@pytest.mark.long
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["autogen-2025-06-06", "google-adk-2025-08-28", "langgraph-2025-08-22"])
 def test_a_renamed_key_of_a_real_trace_of_langfuse_is_never_silent(name: str) -> None:

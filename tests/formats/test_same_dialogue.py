@@ -77,6 +77,7 @@ def test_a_dialogue_without_contents_is_unscored(files: list[str], shared: Path)
     assert [outcome.score.value for _, outcome in asked(run)] == [1.0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("newest", [True, False], ids=["newest", "oldest"])
 @pytest.mark.parametrize("limit", [8, 12])
 @pytest.mark.parametrize("files", [each for each in dialogues(is_recorded=True) if "s.jsonl" in str(each.id)])

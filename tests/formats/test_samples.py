@@ -94,6 +94,7 @@ RENAMED = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "key"), RENAMED)
 def test_a_renamed_key_never_changes_a_dialogue_in_silence(name: str, key: str) -> None:
     """It is refused, or the recording says that contents are missing, or nothing has changed."""

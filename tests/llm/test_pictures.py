@@ -59,6 +59,7 @@ def answer(_: Request) -> str:
     return "A chart."
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "picture"),
     [

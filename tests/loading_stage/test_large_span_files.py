@@ -115,6 +115,7 @@ def test_the_order_of_the_file_does_not_matter(order: list[int]) -> None:
     assert [len(recording.trace.invocations) for recording in recordings] == [1, 3, 1, 1]
 
 
+@pytest.mark.long
 @pytest.mark.shared
 @pytest.mark.parametrize("entry", [pytest.param(entry, id="+".join(entry["files"])) for entry in ENTRIES])
 def test_every_kind_of_spans_is_the_same(entry: Raw, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,6 +116,7 @@ FOUND_BY_ALL = [planted for planted in JUDGES if planted.name != "random 10 %"]
 """A judge that is wrong about 10 % by chance needs all questions. The benchmark asks them with 20 seeds."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("planted", FOUND_BY_ALL, ids=lambda planted: planted.name)
 def test_one_prompt_of_judge_check_finds_a_planted_judge(planted: Planted) -> None:
     """Its questions about a reply and its reference. A judge that drifts after 100 questions needs a second prompt."""

@@ -89,6 +89,7 @@ def test_no_harmless_operator_changes_a_literal_part(language: str) -> None:
                     assert literal in mutant, operator.name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("indent", ["    ", "\t"])
 @pytest.mark.parametrize("language", SENTENCES)
 def test_an_indented_block_of_code_is_literal(language: str, indent: str) -> None:
@@ -126,6 +127,7 @@ def test_a_reply_that_a_program_reads_gets_no_words(reply: str) -> None:
     assert changed <= {"json_layout"}
 
 
+@pytest.mark.long
 @given(
     st.sampled_from(sorted(SENTENCES)),
     st.lists(st.sampled_from([*ADDRESSES, *CODES]), min_size=1, max_size=3),

@@ -249,6 +249,7 @@ def test_a_valid_file_with_bytes_changed(template: Any, data: st.DataObject) -> 
     outcome(raw[:start] + data.draw(st.binary(max_size=6)) + raw[end:])
 
 
+@pytest.mark.long
 @given(
     eval_sets(),
     st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp949", "shift-jis", "gb18030"]),

@@ -26,6 +26,7 @@ def _recordings(shared: Path) -> list[Recording]:
     return load_recordings([shared / TAU])
 
 
+@pytest.mark.long
 @pytest.mark.shared
 def test_a_rule_of_the_policy_is_proposed(shared: Path) -> None:
     """The policy asks for the details of a reservation before it is cancelled, and the passing dialogues show it."""

@@ -57,6 +57,7 @@ def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     return tuple(graded_run(values, store=DEFAULT_URL, criteria=[criterion]).info.id for _ in range(2))  # type: ignore[return-value]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", OTHERS)
 @pytest.mark.parametrize("command", ["show", "flaky", "compare"])
 def test_a_case_and_a_criterion_keep_their_names(ids: tuple[str, str], command: str, language: str) -> None:

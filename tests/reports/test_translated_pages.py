@@ -45,6 +45,7 @@ def declared_language(page: str) -> str:
     return found[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", OTHERS)
 def test_mutants(language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also the hints, the reasons of what was left out, and the coverage."""

@@ -73,6 +73,7 @@ def test_below_is_above_of_the_complement(values: list[list[float]]) -> None:
     assert evidence_below(values, 0.6) == evidence_above(complement, 0.4)
 
 
+@pytest.mark.long
 @given(waves)
 def test_the_interval_holds_the_mean_and_never_shrinks_to_a_point(values: list[list[float]]) -> None:
     """At any time: its ends are the limits that the evidence does not refute."""

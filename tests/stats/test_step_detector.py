@@ -35,6 +35,7 @@ def shows_step(runs: Runs, false_every: float) -> bool:
     return detector.add(runs[-1]) is not None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("values", "is_exact"),
     [
@@ -177,6 +178,7 @@ def test_draws_confirm_hardly_any_step_without_a_change() -> None:
     assert steps < 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most_sums", [1, 100])
 def test_draws_reach_evidence_as_often_as_all_orders_do(most_sums: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the 735 orders of two cases, a share reaches 1.2. Of 4,000 draws, about the same share does, within 4 errors.

@@ -29,6 +29,7 @@ def draw(rng: random.Random, errors: float, share: float, size: int) -> list[tup
     return [(is_error, 1.0 if is_error else 1 / share) for is_error in cases if is_error or rng.random() < share]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("population", _POPULATIONS)
 def test_a_false_claim_about_a_mean_passes_in_at_most_5_percent(
     population: tuple[float, float, float, float, int],
@@ -49,6 +50,7 @@ def test_a_false_claim_about_a_mean_passes_in_at_most_5_percent(
     assert max(wrong) <= 0.05 * _RUNS + 2 * (0.05 * 0.95 * _RUNS) ** 0.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("population", _POPULATIONS)
 def test_an_interval_of_a_difference_holds_the_truth(population: tuple[float, float, float, float, int]) -> None:
     """Errors break, and a few of the others are fixed."""

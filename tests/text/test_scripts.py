@@ -40,6 +40,7 @@ def test_the_ranges_hold_the_characters_of_the_script(ranges: str, property_clas
     assert len(newest) < 0.1 * len(theirs)
 
 
+@pytest.mark.long
 def test_a_run_with_the_default_criteria_does_not_load_the_library() -> None:
     """Python in a browser does not have it."""
     subprocess.run([sys.executable, "-c", SCORE], check=True, timeout=60)

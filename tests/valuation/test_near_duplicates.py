@@ -126,6 +126,7 @@ def test_vectors_are_compared_with_all_earlier_originals(sizes: list[int]) -> No
     assert 300 < len(originals) < 700
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [256, 100])
 def test_a_graph_finds_the_duplicates_of_many_vectors(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Nearly all of those that a search through all finds, and no others."""

@@ -74,6 +74,7 @@ def test_one_trace_is_added_without_the_others(tmp_path: Path) -> None:
     assert (large.stat().st_mtime_ns, len(_segments(tmp_path / "index"))) == (changed, 2)
 
 
+@pytest.mark.long
 def test_small_segments_are_merged(tmp_path: Path) -> None:
     """A thousand additions leave a few segments, in the order of addition."""
     for number in range(200):
@@ -312,6 +313,7 @@ print(place, left_over, strange)
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are forked")
 def test_a_process_that_is_killed_leaves_the_index_before_or_after(tmp_path: Path) -> None:
     """It is killed before each change of a file: opened for writing, synced, renamed or removed."""

@@ -41,6 +41,7 @@ def compute_objective(vectors: Floats, places: tuple[int, ...], share: float, wo
     return share * total / len(vectors) + (1 - share) * worth / len(places)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.0])
 @pytest.mark.parametrize("seed", range(8))
 def test_a_selection_is_near_the_best_of_all_selections(seed: int, share: float) -> None:

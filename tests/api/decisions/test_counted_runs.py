@@ -71,6 +71,7 @@ def test_counted_runs_give_what_whole_runs_give(url: str, attempts: int, monkeyp
     assert any(row.value.value not in (0.0, 1.0) for row in counted[0].rows)
 
 
+@pytest.mark.long
 def test_runs_beside_another_criterion_are_read_as_a_whole(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their criteria have to be compared: of 14 runs, the two on both sides of the other threshold are read."""
     store_runs(url, 1)

@@ -86,6 +86,7 @@ def test_a_look_after_earlier_looks_gives_what_a_first_look_gives(url: str, gaps
     assert [place for place, row in enumerate(first.rows) if row.new_segment] == [12]
 
 
+@pytest.mark.long
 def test_a_short_look_is_the_end_of_a_long_one(url: str) -> None:
     """The rows of the last runs, and the marks of their cases."""
     rng = random.Random(4)
@@ -141,6 +142,7 @@ def test_a_measure_that_no_run_has_is_refused_after_other_looks(url: str) -> Non
         history(measure="speed", store=url)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("follow_all")
 def test_a_run_that_ends_is_followed_before_the_first_look(url: str) -> None:
     """The first look then reads what is kept: it gives what a look without it gives."""
@@ -172,6 +174,7 @@ def test_a_look_at_any_number_of_runs_reads_what_their_ends_kept(
     assert history(last=last, store=url).rows == rows
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("follow_all")
 @pytest.mark.parametrize("attempts", [1, 2])
 def test_a_run_that_would_read_too_much_at_its_end_leaves_it_to_the_first_look(

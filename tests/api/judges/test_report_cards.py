@@ -136,6 +136,7 @@ def test_a_judge_that_believes_a_forged_verdict_is_bad() -> None:
     assert card.is_bad
 
 
+@pytest.mark.long
 def test_a_judge_that_likes_confidence_is_found_by_a_probe() -> None:
     """A preface that says nothing turns every fail into a pass: half of the replies change."""
     prefaces = ("certain", "확실", "確実", "确定")
@@ -156,6 +157,7 @@ RUBRICS = {
 }
 
 
+@pytest.mark.long
 def test_a_judge_that_repeats_its_first_answer_is_found_by_a_probe() -> None:
     """It passes everything whose first rubric holds: 2 of 3 items change with the order of their rubrics."""
     facts = [fact for language in subjects("fact").values() for fact in language]
@@ -193,6 +195,7 @@ def probed(name: str, say: Callable[[str, Prompt], str]) -> dict[str, Probe]:
     return {probe.probe: probe for probe in card.probes}
 
 
+@pytest.mark.long
 def test_only_criteria_with_rubrics_have_an_order_of_rubrics() -> None:
     """The others have the other probes."""
     card, _ = carded(lambda reply, reference: reply == reference, probes=True)

@@ -287,6 +287,7 @@ def judged_parts(score: Score) -> Iterator[Score]:
         yield from judged_parts(part)
 
 
+@pytest.mark.long
 def test_labels_of_parts_are_compared_with_the_parts_of_the_judge(desk: LabelDesk, store: Store) -> None:
     """Rubrics are a row of their own, beside whole outcomes, and each rubric on which people disagree is listed."""
     label_all(desk, desk.open(FIRST, QueueRequest(CRITERION, sample=7)))

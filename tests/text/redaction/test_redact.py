@@ -250,6 +250,7 @@ def test_a_value_without_secrets_is_unchanged(value: Any) -> None:
     assert found or clean == value
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(st.text(max_size=40), st.sampled_from(POSITIVES), st.text(max_size=40))
 def test_any_text_can_be_redacted_twice(before: str, example: secret_corpus.Example, after: str) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from fairtrial.api.arguments import Paths, list_items, read_paths
 from fairtrial.errors import UsageError
-from fairtrial.formats.datasets.case_tables import read_table
 from fairtrial.formats.datasets.column_roles import CONTEXT, EXPECTED, ID, INPUT, REPLY, find_role, is_either
 from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
 from fairtrial.records.case import Case, EvalCase, EvalSet
@@ -34,6 +33,7 @@ def resolve_eval_set(argument: EvalSets | None, columns: Mapping[str, str] = NO_
         return read_paths(argument if items is None else items, ALLOWED)
     if all(isinstance(item, EvalCase) for item in items):
         return EvalSet(NAME, tuple(items))
+    from fairtrial.formats.datasets.case_tables import read_table  # enters the readers of chats, unlike paths
 
     rows = [_row(item, number) for number, item in enumerate(items, 1)]
     keys = _shared_keys(rows, items, columns)
