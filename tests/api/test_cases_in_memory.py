@@ -101,7 +101,7 @@ def test_columns_name_the_keys_of_dicts() -> None:
 
 def test_columns_name_the_keys_of_dicts_beside_pairs() -> None:
     """What a pair holds has the same names."""
-    cases = [("And of Italy?", "Rome"), {"q": QUESTION, "answer": "Paris"}]
+    cases: list[tuple[str, str] | dict[str, str]] = [("And of Italy?", "Rome"), {"q": QUESTION, "answer": "Paris"}]
     run = fairtrial.evaluate(cases, capital, {"exact_match": 1.0}, columns={"input": "q", "expected": "answer"})
     assert [result.verdict for result in run.cases] == [Verdict.FAILED, Verdict.PASSED]
 

@@ -19,7 +19,7 @@ from builders import call, trace, turn
 from builders import case as expected_case
 from commands import HOSTILE
 from fairtrial.analysis.aggregation import aggregate
-from fairtrial.metrics.catalog import CATALOG
+from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.response import ResponseMatch
 from fairtrial.metrics.trajectory import ToolTrajectory
 from fairtrial.records.attempt import Failure

@@ -32,7 +32,6 @@ def test_the_script_runs(tmp_path: Path) -> None:
     assert sum("polite: " in line for line in lines) == 5
 
 
-@pytest.mark.long
 def test_every_name_can_be_imported_without_extras() -> None:
     """`from fairtrial import *` works in a base install: importing an extra's package fails here as it does there."""
     block = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS}))"
