@@ -163,8 +163,8 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
     if get("unit_half"):
         return f"{_value(get('unit_half'))}.5 {get('half_unit')}"
     if get("share"):
-        find_all, part = re.split(r"[ -]", get("share"))
-        share = _value(find_all) * float(_FRACTIONS[part]) * 100
+        numerator, part = re.split(r"[ -]", get("share"))
+        share = _value(numerator) * float(_FRACTIONS[part]) * 100
         return f"{share:.4f}".rstrip("0").rstrip(".") + "%"
     if get("part"):
         words = get("part")
