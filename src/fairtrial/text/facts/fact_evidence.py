@@ -132,7 +132,7 @@ class Candidates:
             yield from self._near(NUMBER, value / 100, _EXACT * 1000)
         elif dimension in TEMPERATURES:
             for scale in TEMPERATURES:
-                yield from self._all_of(scale)
+                yield from self._yield_all(scale)
         for dimensions, factor in _FACTORS:
             if dimensions[0] == dimension:
                 yield from self._near(dimensions[1], value * factor, _EXACT * abs(value * factor) + _EXACT)
@@ -155,7 +155,7 @@ class Candidates:
         numbers = self._fine.get(dimension)
         return numbers.find_near(value, apart) if numbers else iter(())
 
-    def _all_of(self, dimension: str) -> Iterator[int]:
+    def _yield_all(self, dimension: str) -> Iterator[int]:
         yield from self._coarse.get(dimension, ())
         yield from self._near(dimension, 0.0, float("inf"))
 
