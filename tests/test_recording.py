@@ -18,6 +18,7 @@ from fairtrial.agents.function import FunctionAgent
 from fairtrial.api import evaluate
 from fairtrial.protocols import Environment, Session
 from fairtrial.recording import record
+from fairtrial.recording.error_descriptions import shorten_traceback
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet, SessionInput
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult, Trace, Usage
@@ -302,6 +303,16 @@ def test_an_error_below_many_groups_is_described_in_short(levels: int, width: in
     assert found.failure is not None
     assert found.failure.cause.startswith("ExceptionGroup: both (2 sub-exceptions): ExceptionGroup: tasks (")
     assert ("ValueError: no seat" in found.failure.cause) is (levels < 40)
+
+
+def test_a_cause_that_holds_one_error_very_often_is_shortened() -> None:
+    """A group is written as often as others hold it: 2 to the power of 15 times here, in the cause of an error."""
+    group: Exception = ValueError("no seat")
+    for _ in range(15):
+        group = ExceptionGroup("tasks", [group, group])
+    error = KeyError("booking")
+    error.__cause__ = group
+    assert shorten_traceback(error) == "KeyError: 'booking'"
 
 
 def test_a_group_of_thousands_of_errors_is_shown_without_them() -> None:

@@ -53,11 +53,11 @@ function start() {
 }
 
 /** Says how many cases have each verdict. One verdict of all cases needs no second number. */
-function describe({ cases, verdicts, is_decided }) {
+function describe({ cases, verdicts, is_compared }) {
   const names = Object.entries(verdicts);
   const listed = names.map(([verdict, n]) => (names.length > 1 ? text("counted", { n, verdict: text(verdict) }) : text(verdict)));
   const said = text(cases === 1 ? "case" : "cases", { n: cases, verdicts: listed.join(text("comma")) });
-  return is_decided ? said : `${said} ${text("nothing")}`;
+  return is_compared ? said : `${said} ${text("nothing")}`;
 }
 
 function say(sentence) {

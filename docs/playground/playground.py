@@ -38,7 +38,7 @@ async def make_report(
         run.save(html=target)
     except fairtrial.FairtrialError as error:
         return {"problem": str(error).replace(f"{FOLDER}/recorded/", "").replace(f"{FOLDER}/expected/", "")}
-    return {"report": target.read_bytes(), "said": _describe(run)}
+    return {"report": target.read_bytes(), "said": _describe(run, has_expectations=bool(wanted))}
 
 
 def _write(files: Iterable[Mapping[str, Any]], folder: str) -> list[str | Path]:
@@ -57,12 +57,12 @@ def _write(files: Iterable[Mapping[str, Any]], folder: str) -> list[str | Path]:
     return paths
 
 
-def _describe(run: Any) -> dict[str, Any]:
-    """Return the number of cases with each verdict, or the verdict of the run if it is undecided.
+def _describe(run: Any, *, has_expectations: bool) -> dict[str, Any]:
+    """Return the number of cases with each verdict, or the verdict of the run if nothing was expected.
 
-    For example, `{"cases": 3, "verdicts": {"passed": 2, "failed": 1}, "is_decided": True}`.
+    For example, `{"cases": 3, "verdicts": {"passed": 2, "failed": 1}, "is_compared": True}`.
     """
     counts = Counter(str(case.verdict) for case in run.cases)
-    is_decided = run.verdict in ("passed", "failed")
-    verdicts = dict(counts) if is_decided else {str(run.verdict): counts.total()}
-    return {"cases": counts.total(), "verdicts": verdicts, "is_decided": is_decided}
+    is_compared = has_expectations or run.verdict in ("passed", "failed")
+    verdicts = dict(counts) if is_compared else {str(run.verdict): counts.total()}
+    return {"cases": counts.total(), "verdicts": verdicts, "is_compared": is_compared}

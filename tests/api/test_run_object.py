@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 import json
+import os
 import re
 import sys
 from html.parser import HTMLParser
@@ -44,6 +45,15 @@ def test_a_store_may_be_a_path(tmp_path: Path) -> None:
     assert fairtrial.open_run(run_id, store=f"sqlite:///{path}").info.id == run_id
     recorded = [own for _, own in fairtrial.open_run(run_id, store=path).recordings]
     assert fairtrial.score(recorded, CASES, CRITERIA, store=path).info.id != run_id
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows allows no question mark in a name")
+def test_signs_of_a_url_in_a_path_belong_to_the_name_of_the_store(tmp_path: Path) -> None:
+    """Otherwise the run would be stored in a file of another name."""
+    path = tmp_path / "is it 50%25?.db"
+    run_id = fairtrial.evaluate(CASES, obedient, CRITERIA, store=path).info.id
+    assert path.exists()
+    assert fairtrial.open_run(run_id, store=path).info.id == run_id
 
 
 def test_a_run_is_one_line(run: fairtrial.Run) -> None:

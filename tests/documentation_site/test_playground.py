@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import os
@@ -18,6 +19,7 @@ import regex
 from site_browsing import chromium, served
 
 import fairtrial
+from fairtrial.records.result import Verdict
 from fairtrial.text import sentences
 from fairtrial.text.lazy_pattern import LazyPattern
 
@@ -99,7 +101,9 @@ def test_each_text_of_the_page_has_five_languages() -> None:
     assert {code: sorted((in_page | in_script) - own.keys()) for code, own in texts.items() if code != "en"} == {
         code: [] for code in ("ko", "ja", "zh-CN", "zh-TW")
     }
-    assert in_script - {"title"} <= texts["en"].keys()
+    verdicts = set(Verdict) - {Verdict.NOT_APPLICABLE}
+    assert in_script - {"title"} | verdicts <= texts["en"].keys()
+    assert all(verdicts <= own.keys() for own in texts.values())
     places = [
         [sorted(re.findall(r"\{\w+\}", own.get(key, text))) for own in texts.values()]
         for key, text in texts["en"].items()
@@ -124,7 +128,7 @@ def test_the_page_speaks_the_language_of_the_browser(page: Page, locale: str, ti
     own = context.new_page()
     own.goto(page.url)
     assert own.locator("h1").inner_text() == title
-    counts = {"cases": 3, "verdicts": {"passed": 2, "failed": 1}, "is_decided": True}
+    counts = {"cases": 3, "verdicts": {"passed": 2, "failed": 1}, "is_compared": True}
     assert own.evaluate("(counts) => describe(counts)", counts) == sentence
     context.close()
 
@@ -141,6 +145,23 @@ def test_the_report_that_nobody_sees_is_complete(tmp_path: Path) -> None:
     command = [sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.stdout == "{'passed': 1} True\n", done.stderr
+
+
+def test_cases_beside_an_eval_set_have_their_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case that only informs stands beside one that passed. Nothing to compare is said only without an eval set."""
+    monkeypatch.syspath_prepend(ROOT / "docs" / "playground")
+    playground = importlib.import_module("playground")
+    monkeypatch.setattr(playground, "FOLDER", tmp_path / "files")
+    chat = [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hello."}]
+    recorded = [{"name": "chats.json", "bytes": json.dumps([{"messages": chat}] * 2).encode()}]
+    asked = {"role": "user", "parts": [{"text": "Hello?"}]}
+    replies = ({"final_response": {"role": "model", "parts": [{"text": "Hello."}]}}, {})
+    cases = [{"eval_id": f"c{n}", "conversation": [{"user_content": asked, **own}]} for n, own in enumerate(replies)]
+    expected = [{"name": "set.json", "bytes": json.dumps({"eval_set_id": "set", "eval_cases": cases}).encode()}]
+    made = asyncio.run(playground.make_report(recorded, expected, "order"))
+    assert made["said"] == {"cases": 2, "verdicts": {"passed": 1, "informational": 1}, "is_compared": True}
+    made = asyncio.run(playground.make_report(recorded[:1], [], "order"))
+    assert made["said"] == {"cases": 2, "verdicts": {"unscored": 2}, "is_compared": False}
 
 
 def test_files_are_seen_without_python(page: Page) -> None:

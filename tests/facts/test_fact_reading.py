@@ -226,6 +226,23 @@ def test_the_patterns_of_facts_are_not_compiled_by_an_import() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_threads_that_read_their_first_texts_at_once_find_the_units() -> None:
+    """The cues of the units are made at the first text. Two threads that make them share their bits."""
+    code = (
+        "import threading\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from fairtrial.text.facts.fact_reading import read_facts\n"
+        "together = threading.Barrier(4)\n"
+        "def read(number):\n"
+        "    together.wait()\n"
+        "    return [fact.kind for fact in read_facts(f'Pay ${number} for {number} kg.')]\n"
+        "with ThreadPoolExecutor(4) as pool:\n"
+        "    print(list(pool.map(read, range(11, 15))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{[['amount', 'quantity']] * 4}\n"
+
+
 _DIGITS_ELSEWHERE = {"han_numerals._RUN", "english_numerals._NUMERAL"}
 """Patterns that leave numbers in digits to other patterns."""
 

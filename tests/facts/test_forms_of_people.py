@@ -31,6 +31,9 @@ SAME = [
     ("storage conditions, compulsory texts, equipment, etc.", "storage conditions, compulsory texts, equipment"),
     ("The box holds a mug, a kettle, a lamp, and so on.", "The box holds a mug, a kettle and a lamp."),
     ("The bag has 3 pens, 2 rulers, etc.", "The bag has 3 pens and 2 rulers."),
+    # A name at the beginning of a sentence, and a word of English, are no months.
+    ("Juan is 25. Julio is 30.", "Juan, 25, and Julio, 30."),
+    ("We sold 12 mayo sandwiches.", "We sold 12 sandwiches with mayo."),
 ]
 LESS_EXACT = [("February 1082", "1082"), ("in November 1347", "in 1347"), ("on 3 May 1204", "in May 1204")]
 OTHER = [

@@ -78,6 +78,18 @@ def _walk_group(error: BaseException) -> Iterator[BaseException]:
             seen.update(map(id, link.exceptions))
 
 
+def _has_many_links(error: BaseException) -> bool:
+    """Whether a traceback shows more than 1,000 errors: causes, and those of groups as often as held."""
+    waiting, links = [error], 0
+    while waiting and links <= _MOST_ERRORS:
+        link = waiting.pop()
+        links += 1
+        cause = link.__context__ if link.__cause__ is None and not link.__suppress_context__ else link.__cause__
+        waiting += [] if cause is None else [cause]
+        waiting += link.exceptions if isinstance(link, BaseExceptionGroup) else ()
+    return links > _MOST_ERRORS
+
+
 def find_side(error: BaseException) -> Side:
     """Return the side that is responsible for an exception.
 
@@ -144,7 +156,7 @@ def shorten_traceback(error: BaseException) -> str:
     while first is not None and _is_own(first.tb_frame.f_code.co_filename):
         first = first.tb_next
     place = first or error.__traceback__
-    if next(itertools.islice(_walk_group(error), _MOST_ERRORS, None), None) is not None:
+    if _has_many_links(error):
         lines = [*traceback.format_tb(place), describe_error(error)]  # Python would take seconds for all of them
     else:
         lines = traceback.format_exception(type(error), error, place)

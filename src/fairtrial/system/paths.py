@@ -24,7 +24,14 @@ def exists(path: Path) -> bool:
 
 def name_store(store: str | Path | None) -> str | None:
     """Return the URL of a store. A path is the file of SQLite, and a text or None stays."""
-    return f"sqlite:///{store.as_posix()}" if isinstance(store, Path) else store
+    if not isinstance(store, Path):
+        return store
+    path = store.as_posix()
+    if "?" in path or "%" in path:  # signs of a URL
+        from sqlalchemy import URL  # few paths have them
+
+        return URL.create("sqlite", database=path).render_as_string()
+    return f"sqlite:///{path}"
 
 
 def is_repository(folder: Path) -> bool:

@@ -54,8 +54,11 @@ def test_a_drawn_value_behind_an_announcing_word_goes(text: str, signs: str, siz
         "private test_reading_of_12_files_and_3_folders",
         "access MyAccessTokenProvider2Factory3",
         "see access denied-for-user-number-12345678901234",
+        "POST https://shop.example/api/v1/organizationsettings/claim",
+        "GET https://shop.example/api/v1/CustomersAndProducts/attributes",
+        "GET https://shop.example/api/v1/InternationalOrders2/rpc",
     ],
 )
 def test_a_name_of_a_thing_stays(text: str) -> None:
-    """A commit, a trace, a resource, a file or a class is no key."""
+    """A commit, a trace, a resource, a file, a class or a path of an API is no key."""
     assert redact(text)[0] == text

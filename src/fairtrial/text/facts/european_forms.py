@@ -82,7 +82,7 @@ def european_forms(text: str) -> list[_Edit]:
 
 
 _OWN_MONTHS: dict[_Language, frozenset[str]] = {
-    language: frozenset(names.split()) - {*ENGLISH_MONTHS, "mars", "mai"} for language, names in _MONTHS.items()
+    language: frozenset(names.split()) - {*ENGLISH_MONTHS, "mars", "mai", "mayo"} for language, names in _MONTHS.items()
 }
 _BEFORE_DAY = frozenset("am vom zum seit".split())
 _DATE_WORDS = frozenset().union(*_OWN_MONTHS.values()) | _BEFORE_DAY
@@ -92,6 +92,7 @@ def _dates(text: str, words: frozenset[str]) -> list[_Edit]:
     """Return the dates with a month of another language in a text without enough of its words: "7. Juli 1837".
 
     A month that is also English needs a German word before it: "am 23. April", unlike "in room 7. August was hot".
+    Only German writes a day with a full stop: "she is 25. Julio is 30" states no date.
     """
     edits: list[_Edit] = []
     for language, months in _OWN_MONTHS.items():
@@ -105,11 +106,12 @@ def _dates(text: str, words: frozenset[str]) -> list[_Edit]:
 
 @cache
 def _date_pattern(language: _Language) -> re.Pattern[str]:
-    months = _any(_OWN_MONTHS[language])
+    months, ordinal = _any(_OWN_MONTHS[language]), r"er|º"
     if language == "de":
+        ordinal = r"\."
         shared = _any(_MONTHS["de"].split())
         months = rf"{months}|(?:(?<=\bam \d\. )|(?<=\bam \d\d\. )|(?<=\b(?:vom|zum) \d\. )|(?<=\b(?:vom|zum) \d\d\. )|(?<=\bseit \d\. )|(?<=\bseit \d\d\. ))(?:{shared})"
-    return re.compile(rf"(?<![\w.,])(\d{{1,2}})(?:er|\.|º)?(?: de)? ({months})\b(?:,?(?: del?)? (\d{{4}})(?!\d))?")
+    return re.compile(rf"(?<![\w.,])(\d{{1,2}})(?:{ordinal})?(?: de)? ({months})\b(?:,?(?: del?)? (\d{{4}})(?!\d))?")
 
 
 def _language(words: frozenset[str]) -> _Language | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import count
 from typing import NewType
 
 from fairtrial.text.lazy_pattern import LazyPattern
@@ -46,16 +46,24 @@ Each cue has a bit. Cues are joined with `|`.
 """
 _BITS: dict[str, dict[str, int]] = {"words": {}, "signs": {}}
 """The bits of the cues that each word and each sign belongs to. A table is replaced, and does not change while it is read."""
-_next_bit = count()
+_known: dict[tuple[frozenset[str], frozenset[str]], Cue] = {}
+_lock = threading.Lock()
 
 
 def cue(words: str | Iterable[str] = "", signs: Iterable[str] = "") -> Cue:
-    """Return the cue of words, which may stand between spaces, and of signs."""
-    bit = 1 << next(_next_bit)
-    for name, items in (("words", words.split() if isinstance(words, str) else words), ("signs", signs)):
-        table = _BITS[name]
-        _BITS[name] = table | {item: table.get(item, 0) | bit for item in items}
-    return Cue(bit)
+    """Return the cue of words, which may stand between spaces, and of signs.
+
+    The same words and signs have the same cue, also if two threads ask for it at once.
+    """
+    parts = (frozenset(words.split() if isinstance(words, str) else words), frozenset(signs))
+    with _lock:
+        if parts not in _known:
+            bit = 1 << len(_known)
+            for name, items in zip(_BITS, parts, strict=True):
+                table = _BITS[name]
+                _BITS[name] = table | {item: table.get(item, 0) | bit for item in items}
+            _known[parts] = Cue(bit)
+        return _known[parts]
 
 
 def find_cues(words: frozenset[str], signs: frozenset[str]) -> int:
