@@ -211,16 +211,17 @@ def test_a_command_that_does_not_start_is_refused() -> None:
     assert work_trees() == 1
 
 
-def test_an_interrupt_removes_the_work_tree() -> None:
-    """Ctrl-C during the command leaves the repository as it was."""
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_an_interrupt_removes_the_work_tree(name: str, code: int) -> None:
+    """Ctrl-C or SIGTERM during the command leaves the repository as it was."""
     ids = [commit(f"change {n}", f"# {n}") for n in range(3)]
     # The command interrupts the process that runs it.
-    interrupt = "import os, signal; os.kill(os.getppid(), signal.SIGINT)"
+    interrupt = f"import os, signal; os.kill(os.getppid(), signal.{name})"
     words = [sys.executable, "-m", "fairtrial", "bisect", "--good", ids[0], "--bad", ids[-1], "--command"]
     done = subprocess.run(
         [*words, shlex.join([sys.executable, "-c", interrupt])], check=False, capture_output=True, text=True
     )
-    assert done.returncode == 130
+    assert done.returncode == code
     assert work_trees() == 1
     assert not list(Path(".fairtrial/bisect").glob("*/tree"))
 

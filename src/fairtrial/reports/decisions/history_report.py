@@ -178,8 +178,8 @@ def case_history_report(history: CaseHistory) -> RenderableType:
     commit = say(", commit {commit}", commit=commit_id) if commit_id else ""
     since = say(" since {run}{commit}", run=history.since, commit=commit) if history.since else ""
     state = say("{name} is {state}", name=history.case, state=say(history.state))
-    gone = say("; not in the newest {runs}", runs=say_count(history.later_runs, "run")) if history.later_runs else ""
-    return Group(rows, Text(""), Text(visible_line(f"{state}{since}{rate_text}{gone}."), "bold"))
+    absence = say("; not in the newest {runs}", runs=say_count(history.later_runs, "run")) if history.later_runs else ""
+    return Group(rows, Text(""), Text(visible_line(f"{state}{since}{rate_text}{absence}."), "bold"))
 
 
 def _describe_failure(failure: CaseFailure) -> str:
