@@ -112,9 +112,9 @@ class CaseRun(Record, frozen=True):
 class CaseHistory(Displayed, frozen=True, tag_field="kind", tag="case_history"):
     """The attempts at a case along a series, the oldest first.
 
-    `state` is that of the last run with the case: `broken` if no attempt passed, `flaky` if some passed, `passing` if all passed. It
-    is `flaky`, too, if the runs went back and forth and the last three are not alike, and `unknown` without an attempt
-    that passed or failed. `since` is the first run of that state. `pass_rate` is over the attempts
+    `state` is that of the last run with the case: `broken` if no attempt passed, `flaky` if some passed, `passing` if
+    all passed. It is `flaky`, too, if the runs went back and forth and the last three are not alike, and `unknown`
+    without an attempt that passed or failed. `since` is the first run of that state. `pass_rate` is over the attempts
     since the case was edited. `later_runs` is the number of runs after the last one with the case.
     """
 

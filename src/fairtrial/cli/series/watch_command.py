@@ -33,7 +33,7 @@ from fairtrial.cli.options import flags, series_flags, trust_flags
     help="The tag of runs that score the same recordings again.",
 )
 @click.option(
-    "--post", "post_url", envvar="FAIRTRIAL_WATCH_URL", metavar="URL", help="Send the alarms of this call there as JSON."
+    "--post", "post_url", envvar="FAIRTRIAL_WATCH_URL", metavar="URL", help="Send alarms of this call there as JSON."
 )
 @click.option(
     "--every",
