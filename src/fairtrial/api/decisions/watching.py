@@ -45,7 +45,7 @@ _FEWEST_REPEATED = 20
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """The traffic to watch. `series` names the fields that the runs share. `since`, a local time, leaves out older runs.
+    """The traffic to watch. `series` names fields that the runs share. `since`, a local time, leaves older ones out.
 
     The first `reference` conversations are the reference. At most one conversation in `false_every` raises a false
     alarm. Runs with the tag `canary` score the same recordings again and again, so that they show whether a judge
