@@ -180,6 +180,9 @@ def test_a_command_that_fails_everywhere_ends_early() -> None:
         alike, failure = done.json["notes"]
         assert "the good and the bad commit are alike" in alike
         assert "no_such.py" in failure
+    out = fairtrial(*words).out
+    assert "No commit is found" in out
+    assert "The most probable is" not in out  # all commits are equally probable
 
 
 @pytest.mark.parametrize(
@@ -208,22 +211,23 @@ def test_a_command_that_does_not_start_is_refused() -> None:
     assert work_trees() == 1
 
 
-def test_an_interrupt_removes_the_work_tree() -> None:
-    """Ctrl-C during the command leaves the repository as it was."""
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_an_interrupt_removes_the_work_tree(name: str, code: int) -> None:
+    """Ctrl-C or SIGTERM during the command leaves the repository as it was."""
     ids = [commit(f"change {n}", f"# {n}") for n in range(3)]
     # The command interrupts the process that runs it.
-    interrupt = "import os, signal; os.kill(os.getppid(), signal.SIGINT)"
+    interrupt = f"import os, signal; os.kill(os.getppid(), signal.{name})"
     words = [sys.executable, "-m", "fairtrial", "bisect", "--good", ids[0], "--bad", ids[-1], "--command"]
     done = subprocess.run(
         [*words, shlex.join([sys.executable, "-c", interrupt])], check=False, capture_output=True, text=True
     )
-    assert done.returncode == 130
+    assert done.returncode == code
     assert work_trees() == 1
     assert not list(Path(".fairtrial/bisect").glob("*/tree"))
 
 
-def eval_set(folder: Path) -> Path:
-    """Four cases, outside of the repository: each wants its own name as the reply."""
+def eval_set(folder: Path, names: str = "abcd") -> Path:
+    """Cases outside of the repository: each wants its own name as the reply."""
     cases = [
         {
             "eval_id": name,
@@ -234,7 +238,7 @@ def eval_set(folder: Path) -> Path:
                 }
             ],
         }
-        for name in ("a", "b", "c", "d")
+        for name in names
     ]
     path = folder / "letters.evalset.json"
     path.write_text(json.dumps({"eval_set_id": "letters", "eval_cases": cases}))
@@ -256,6 +260,18 @@ def test_the_cases_that_changed_are_run_at_the_commits_between(tmp_path: Path) -
     between = [row for row in done.json["commits"][:-1] if row["attempts"]]
     assert between
     assert all(row["passed"] in (0, row["attempts"]) for row in between)
+
+
+def test_the_report_counts_all_cases(tmp_path: Path) -> None:
+    """Of twelve cases, one breaks. The other eleven are counted."""
+    path = eval_set(tmp_path, "abcdefghijkl")
+    source = "def reply(message: str) -> str:\n    return {}\n"
+    commit("good", source.format("message"))
+    commit("bad", source.format("'x' if message == 'c' else message"))
+    run = shlex.join([sys.executable, "-m", "fairtrial", "run", str(path), "--agent", "agent:reply"])
+    words = ("bisect", "--good", "HEAD~1", "--bad", "HEAD", "--command", run)
+    assert "… and 11 cases, each changed with a probability below 50 %" in fairtrial(*words).out
+    assert len(fairtrial(*words, "--json", "-").json["cases"]) == 12
 
 
 def test_a_command_of_an_environment_that_is_not_active_is_the_running_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,6 +164,24 @@ def test_the_state_of_a_case_is_told_since_its_first_run(outcomes: list[float], 
     assert found["pass_rate"]["value"] == pytest.approx(sum(outcomes) / 5)
 
 
+def test_a_case_that_went_away_is_not_told_as_one_that_runs_now() -> None:
+    """The last two runs lack the case."""
+    kept = {"refund": [1.0], "other": [1.0]}
+    store_runs([kept, kept, {"other": [1.0]}, {"other": [1.0]}])
+    out = " ".join(fairtrial("history", "--case", "refund").out.split())
+    assert "refund is passing since" in out
+    assert out.endswith("; not in the newest 2 runs.")
+    assert fairtrial("history", "--case", "refund", "--json", "-").json["later_runs"] == 2
+    assert "not in the newest" not in fairtrial("history", "--case", "other").out
+
+
+@pytest.mark.parametrize(("value", "bars"), [(0.0, "▁▁"), (1.0, "██")])
+def test_the_bars_of_a_series_where_all_fails_are_low(value: float, bars: str) -> None:
+    """If all passes, they are full."""
+    store_runs([{"refund": [value]}] * 2)
+    assert fairtrial("history").out.splitlines()[1] == bars
+
+
 def test_attempts_that_differ_within_a_run_make_a_case_flaky() -> None:
     """One run is enough."""
     ids = store_runs([{"refund": [1.0, 1.0]}, {"refund": [1.0, 0.0]}])

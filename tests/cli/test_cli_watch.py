@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import IO
@@ -55,6 +56,30 @@ def store_day(
     with closing(open_store(DEFAULT_URL)) as store:
         store.finish(replace(run.info, config={**run.info.config, "tags": list(tags)}), run.summary)
     return run.info.id
+
+
+@pytest.mark.parametrize(
+    ("since", "problem"),
+    [
+        ("yesterday", "--since: must be a date such as 2026-01-02, got 'yesterday'"),
+        ("2026-1-2", "--since: must be a date such as 2026-01-02, got '2026-1-2'"),
+        ("9000-01-01 10:00", "no run of score or receive started since 9000-01-01 10:00"),
+    ],
+)
+def test_a_start_that_is_no_date_or_that_no_run_follows_is_refused(since: str, problem: str) -> None:
+    """The store has a run."""
+    store_day(random.Random(1), 0.9)
+    done = fairtrial("watch", "--since", since)
+    assert done.code == 2
+    assert problem in done.err
+
+
+@pytest.mark.parametrize(("hours", "code"), [(-1, 0), (1, 2)])
+def test_a_start_with_a_zone_is_a_moment(hours: int, code: int) -> None:
+    """A run that started now is after an hour ago, and before an hour from now, also in the zone of Kiritimati."""
+    store_day(random.Random(1), 0.9)
+    since = datetime.now(timezone(timedelta(hours=14))) + timedelta(hours=hours)
+    assert fairtrial("watch", "--since", since.isoformat()).code == code
 
 
 @pytest.mark.long

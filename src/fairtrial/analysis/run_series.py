@@ -206,9 +206,11 @@ def follow_case(runs: Iterable[MeasuredRun], name: str, series: Mapping[str, str
     rows: list[CaseRun] = []
     before: CaseKey | None = None
     names: dict[str, None] = {}
+    later_runs = 0
     for run in runs:
         names |= dict.fromkeys(run.names)
         places = [place for place, key in enumerate(run.keys) if name in (key.case, run.names[place])]
+        later_runs = 0 if places else later_runs + 1
         for place in places:
             sample, missing = run.columns["cases"].sample(place), run.columns["cases"].missing(place)
             attempts = 0 if sample is None else sample.attempts
@@ -227,7 +229,7 @@ def follow_case(runs: Iterable[MeasuredRun], name: str, series: Mapping[str, str
     rate = IntervalEstimate(None)
     if attempts:
         rate = IntervalEstimate(passed / attempts, *wilson(passed / attempts, attempts, NORMAL))
-    return CaseHistory(name, dict(series), state, since, rate, tuple(rows))
+    return CaseHistory(name, dict(series), state, since, rate, tuple(rows), later_runs)
 
 
 def find_state(runs: Sequence[tuple[str, int, int]]) -> tuple[str, str]:

@@ -112,10 +112,10 @@ class CaseRun(Record, frozen=True):
 class CaseHistory(Displayed, frozen=True, tag_field="kind", tag="case_history"):
     """The attempts at a case along a series, the oldest first.
 
-    `state` is that of the last run: `broken` if no attempt passed, `flaky` if some passed, `passing` if all passed. It
-    is `flaky`, too, if the runs went back and forth and the last three are not alike, and `unknown` without an attempt
-    that passed or failed. `since` is the first run of that state. `pass_rate` is over the attempts
-    since the case was edited.
+    `state` is that of the last run with the case: `broken` if no attempt passed, `flaky` if some passed, `passing` if
+    all passed. It is `flaky`, too, if the runs went back and forth and the last three are not alike, and `unknown`
+    without an attempt that passed or failed. `since` is the first run of that state. `pass_rate` is over the attempts
+    since the case was edited. `later_runs` is the number of runs after the last one with the case.
     """
 
     case: str
@@ -124,6 +124,7 @@ class CaseHistory(Displayed, frozen=True, tag_field="kind", tag="case_history"):
     since: str
     pass_rate: IntervalEstimate
     runs: tuple[CaseRun, ...]
+    later_runs: int = 0
 
 
 class BisectedCommit(Record, frozen=True):
@@ -155,7 +156,7 @@ class Bisection(Displayed, frozen=True, tag_field="kind", tag="bisection"):
     """Which commit changed the outcomes of cases. `found` is empty if no commit reached `confidence`.
 
     `probability` is that of the most probable commit. `commits` are in an order in which no commit comes before its
-    parents, and `cases` are those that changed most probably. `notes` say why no commit is found.
+    parents, and `cases` begin with those that changed most probably. `notes` say why no commit is found.
     """
 
     good: str

@@ -21,7 +21,6 @@ from fairtrial.text.redaction.redact import without_secrets
 
 CONFIDENCE = 0.95
 MOST_ATTEMPTS = 2000
-_MOST_CASES = 10
 _TELLING = 0.25
 """An attempt that tells so many bits is made alone, because its outcome may decide the next one."""
 _ATTEMPTS = 3
@@ -251,7 +250,7 @@ class _Search:
                 notes.append("the other commits cannot be tested")
             if is_alike and self._all_failed:
                 notes.append(f"all attempts failed; {self.failure or 'check the command at the good commit'}")
-        ranked = sorted(rates, key=lambda case: -rates[case].changed)[:_MOST_CASES]
+        ranked = sorted(rates, key=lambda case: -rates[case].changed)
         cases = tuple(BisectedCase(read_case_id(case), *rates[case]) for case in ranked)
         answer = commits[best].commit if is_found else ""
         return Bisection(

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ _FEWEST_REPEATED = 20
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """The traffic to watch. `series` names the fields that the runs share, and `since` leaves older runs out.
+    """The traffic to watch. `series` names fields that the runs share. `since`, a local time, leaves older ones out.
 
     The first `reference` conversations are the reference. At most one conversation in `false_every` raises a false
     alarm. Runs with the tag `canary` score the same recordings again and again, so that they show whether a judge
@@ -101,8 +102,13 @@ def _find_traffic(
     store: Store, run: str, options: WatchOptions
 ) -> tuple[dict[str, str], list[RunInfo], list[RunInfo], list[str]]:
     """Return the shared fields of the runs, the runs of traffic and those of canaries, the oldest first, and notes."""
-    runs = [info for info in reversed(store.runs()) if info.kind in _TRAFFIC and info.started >= options.since]
+    runs = [info for info in reversed(store.runs()) if info.kind in _TRAFFIC]
+    since = _read_date(options.since)
+    if since is not None:
+        runs = [info for info in runs if datetime.fromisoformat(info.started) >= since]
     traffic = [info for info in runs if options.canary not in info.tags]
+    if not traffic and since is not None:
+        raise UsageError(f"no run of score or receive started since {options.since}", code="other-content")
     if not traffic:
         raise UsageError("the store holds no run of score or receive", code="other-content")
     newest = store.run(run) if run else traffic[-1]
@@ -110,6 +116,14 @@ def _find_traffic(
     canaries = [info for info in runs if options.canary in info.tags and info.finished is not None]
     members = [info for info in traffic if describe_run(info, options.series) == common]
     return common, members, canaries, note_other_series(common, traffic)
+
+
+def _read_date(text: str) -> datetime | None:
+    """Return a date or a time, in local time if it names no zone. Raises UsageError."""
+    try:
+        return datetime.fromisoformat(text).astimezone() if text else None
+    except (ValueError, OverflowError):
+        raise UsageError(f"{spell('since')}: must be a date such as 2026-01-02, got {text!r}") from None
 
 
 def _check_judges(runs: Sequence[MeasuredRun]) -> dict[str, str]:

@@ -65,11 +65,18 @@ def bisect(
     """  # noqa: D301
     from fairtrial import api
     from fairtrial.cli.console import console, echo
+    from fairtrial.cli.termination import Terminated, interrupted_by_sigterm
 
     def note(line: str) -> None:
         echo(line, err=True)
 
-    bisection = api.bisect(good, bad, text, api.BisectOptions(setup, confidence, max_attempts, store), note)
+    options = api.BisectOptions(setup, confidence, max_attempts, store)
+    try:
+        with interrupted_by_sigterm():
+            bisection = api.bisect(good, bad, text, options, note)
+    except Terminated:
+        echo("interrupted", err=True)
+        return exit_codes.TERMINATED
     trust_flags.write(bisection, json_file)
     if not trust_flags.is_stdout(json_file):
         api.print_bisection(console(), bisection)

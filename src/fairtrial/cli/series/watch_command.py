@@ -33,7 +33,7 @@ from fairtrial.cli.options import flags, series_flags, trust_flags
     help="The tag of runs that score the same recordings again.",
 )
 @click.option(
-    "--post", "post_url", envvar="FAIRTRIAL_WATCH_URL", metavar="URL", help="Send alarms there as JSON, once each."
+    "--post", "post_url", envvar="FAIRTRIAL_WATCH_URL", metavar="URL", help="Send alarms of this call there as JSON."
 )
 @click.option(
     "--every",
@@ -72,7 +72,7 @@ def watch(
     from fairtrial.cli.console import console
 
     fields = tuple(series_flags.split_fields(series))
-    options = api.WatchOptions(fields, since.replace(" ", "T"), reference, false_every, canary, store)
+    options = api.WatchOptions(fields, since, reference, false_every, canary, store)
     traffic = api.watch(run, options)
     while seconds is not None and not traffic.alarms:
         time.sleep(seconds)

@@ -59,7 +59,8 @@ def bisection_report(bisection: Bisection) -> RenderableType:
         lines.append(Text(f"Its probability is {rate(best.probability)}.", "dim"))
     else:
         lines.append(Text(f"No commit is found with a probability of {rate(bisection.confidence)}.", "bold"))
-        lines.append(Text(f"The most probable is {_name(best)}: {rate(best.probability)} ({attempts}).", "dim"))
+        if any(own.probability < best.probability for own in bisection.commits):
+            lines.append(Text(f"The most probable is {_name(best)}: {rate(best.probability)} ({attempts}).", "dim"))
     return Group(*lines, *(Text(visible_line(note), "yellow") for note in bisection.notes))
 
 

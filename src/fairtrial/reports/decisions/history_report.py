@@ -141,7 +141,10 @@ def _write_signed(value: float, size: Callable[[float], str]) -> str:
 
 
 def draw_bars(values: Sequence[float | None]) -> str:
-    """Return the last values as a line of bars, at most 60 cells. A run without a value is a space."""
+    """Return the last values as a line of bars, at most 60 cells. A run without a value is a space.
+
+    The lowest value has the lowest bar. If all are equal, the bars are full, and low if all are 0.
+    """
     last_values = list(values)[-_WIDTH:]
     numbers = [value for value in last_values if value is not None]
     if not numbers:
@@ -153,7 +156,7 @@ def draw_bars(values: Sequence[float | None]) -> str:
 
 
 def _share(value: float, low: float, high: float) -> float:
-    return (value - low) / (high - low) if high > low else 1.0
+    return (value - low) / (high - low) if high > low else float(value > 0)
 
 
 def case_history_report(history: CaseHistory) -> RenderableType:
@@ -175,7 +178,8 @@ def case_history_report(history: CaseHistory) -> RenderableType:
     commit = say(", commit {commit}", commit=commit_id) if commit_id else ""
     since = say(" since {run}{commit}", run=history.since, commit=commit) if history.since else ""
     state = say("{name} is {state}", name=history.case, state=say(history.state))
-    return Group(rows, Text(""), Text(visible_line(f"{state}{since}{rate_text}."), "bold"))
+    absence = say("; not in the newest {runs}", runs=say_count(history.later_runs, "run")) if history.later_runs else ""
+    return Group(rows, Text(""), Text(visible_line(f"{state}{since}{rate_text}{absence}."), "bold"))
 
 
 def _describe_failure(failure: CaseFailure) -> str:
