@@ -62,6 +62,12 @@ class FailedRequests(dict[tuple[str, str], Exception]):
 
     is_latest = False
 
+    @property
+    def first(self) -> tuple[str, str]:
+        """The URL of the first one, and the cause."""
+        (url, _), error = next(iter(self.items()))
+        return url, str(error) if isinstance(error, ModelDownError) else shorten(describe_error(error), 200)
+
 
 @contextmanager
 def failed_requests() -> Iterator[FailedRequests]:
@@ -174,10 +180,18 @@ def _note_failure(request: _Request, error: Exception) -> None:
         failed.is_latest = True
 
 
+def note_reported(url: str, cause: str, status: int | None, *, is_latest: bool) -> None:
+    """Note a request that failed in another process, as it reports it. Without a status, no response came."""
+    failed, error = _FAILED.get(), ModelDownError(cause, status)
+    if status is None:
+        error.__cause__ = ConnectionError(cause)
+    if failed is not None:
+        failed[url, ""], failed.is_latest = error, is_latest
+
+
 def describe_failed(failed: FailedRequests) -> str:
     """Return the first request to a model that failed in words."""
-    (url, _), error = next(iter(failed.items()))
-    cause = str(error) if isinstance(error, ModelDownError) else shorten(describe_error(error), 200)
+    url, cause = failed.first
     return f"a request to the model at {url} failed ({cause})"
 
 
