@@ -46,6 +46,13 @@ def test_a_store_may_be_a_path(tmp_path: Path) -> None:
     assert fairtrial.score(recorded, CASES, CRITERIA, store=path).info.id != run_id
 
 
+def test_a_path_that_a_url_cannot_hold_is_no_store(tmp_path: Path) -> None:
+    """The store would be a file of another name."""
+    with pytest.raises(fairtrial.UsageError, match=r"cannot hold '\?': .*odd\?\.db"):
+        fairtrial.evaluate(CASES, obedient, CRITERIA, store=tmp_path / "odd?.db")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_run_is_one_line(run: fairtrial.Run) -> None:
     """A notebook and a debugger show it."""
     assert re.fullmatch(r"<Run \S+: failed, 2 passed, 1 failed>", repr(run))

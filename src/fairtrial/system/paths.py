@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fairtrial.errors import UsageError
+
 DEFAULT_URL = "sqlite:///.fairtrial/fairtrial.db"
 """The store of a project, as a URL: a file below the working folder."""
 _OBJECT_STORES = ("s3://", "gs://", "abfs://", "az://")
@@ -23,7 +25,12 @@ def exists(path: Path) -> bool:
 
 
 def name_store(store: str | Path | None) -> str | None:
-    """Return the URL of a store. A path is the file of SQLite, and a text or None stays."""
+    """Return the URL of a store. A path is the file of SQLite, and a text or None stays.
+
+    Raises UsageError if the path holds "?", behind which a URL has options, so that it would name another file.
+    """
+    if isinstance(store, Path) and "?" in store.as_posix():
+        raise UsageError(f"the path of a store cannot hold '?': {store.as_posix()}")
     return f"sqlite:///{store.as_posix()}" if isinstance(store, Path) else store
 
 
