@@ -197,22 +197,22 @@ def describe_failed(failed: FailedRequests) -> str:
 
 def _find_request(client: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> _Request:
     """Return the request that a client sends. The client of aiohttp gets a method and a URL, below its own URL."""
-    given: Any = args[0] if args else options.get("request")
+    argument: Any = args[0] if args else options.get("request")
     try:
-        if hasattr(given, "url"):
-            method, url = getattr(given, "method", "POST"), str(given.url)
+        if hasattr(argument, "url"):
+            method, url = getattr(argument, "method", "POST"), str(argument.url)
         else:
-            method, url = given, urljoin(str(getattr(client, "_base_url", None) or ""), str(args[1]))
+            method, url = argument, urljoin(str(getattr(client, "_base_url", None) or ""), str(args[1]))
         parts = urlsplit(url)
     except (AttributeError, IndexError, ValueError):
         return _Request("")
     # a password, or a query that holds a key, is left out
-    shown, path = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", unquote(parts.path)
+    address, path = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", unquote(parts.path)
     match = _MODEL.search(path)
     if match is None or method != "POST":
-        return _Request(shown)
-    model = "" if match["named"] else _find_model(given, options)
-    return _Request(shown) if model is None else _Request(shown, path, model)
+        return _Request(address)
+    model = "" if match["named"] else _find_model(argument, options)
+    return _Request(address) if model is None else _Request(address, path, model)
 
 
 def _find_model(request: Any, options: Mapping[str, Any]) -> str | None:
@@ -226,8 +226,8 @@ def _find_model(request: Any, options: Mapping[str, Any]) -> str | None:
         is_asked = "model" in body and not {"messages", "input", "prompt"}.isdisjoint(body)
         return str(body["model"]) if is_asked else None
     if body is None:
-        types = getattr(request, "headers", None) or {}
-        is_form = str(types.get("content-type", "")).startswith(_FORMS) or hasattr(options.get("data"), "add_field")
+        headers = getattr(request, "headers", None) or {}
+        is_form = str(headers.get("content-type", "")).startswith(_FORMS) or hasattr(options.get("data"), "add_field")
         return None if is_form else ""
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
     model = _MODEL_KEY.search(text)
