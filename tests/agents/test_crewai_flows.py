@@ -19,6 +19,7 @@ pytest.importorskip("crewai")
 
 from crewai import Agent, Crew, Flow, Task  # noqa: E402
 from crewai.flow import human_feedback, listen, start  # noqa: E402
+from crewai.flow.flow import FlowState  # noqa: E402
 from crewai.tools import tool  # noqa: E402
 from crewai_shop import ScriptedLLM  # noqa: E402
 from pydantic import BaseModel, StringConstraints, create_model  # noqa: E402
@@ -269,6 +270,47 @@ def test_a_class_whose_state_needs_values_is_refused_before_anything_runs() -> N
     ) as told:
         find_agent(f"crewai:{__name__}:Ordering")
     assert told.value.code == "unusable-agent"
+
+
+class BegunOrdering(Flow[Ordered]):  # type: ignore[misc]
+    """A flow that gives its state itself."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(initial_state=Ordered(message="", order=7), **options)
+
+    @start()  # type: ignore[untyped-decorator]
+    def say(self) -> str:
+        """Echo the message."""
+        return f"{self.state.message} {self.state.order}"
+
+
+def test_a_class_that_gives_its_state_itself_is_not_refused() -> None:
+    """CrewAI makes no state then."""
+    assert recorded_with(BegunOrdering, "hello").trace.invocations[0].reply == "hello 7"
+    assert find_agent(f"crewai:{__name__}:BegunOrdering")
+
+
+class Begun(FlowState):
+    """A state that needs a value."""
+
+    message: str
+
+
+class Echo(Flow):  # type: ignore[misc]
+    """A flow that names the class of its state in an attribute."""
+
+    initial_state = Begun
+
+    @start()  # type: ignore[untyped-decorator]
+    def say(self) -> str:
+        """Echo the message."""
+        return str(self.state.message)
+
+
+def test_a_class_of_a_state_in_an_attribute_is_refused_alike() -> None:
+    """CrewAI keeps it as the default of a field."""
+    with pytest.raises(UsageError, match="the flow Echo needs values for message,"):
+        find_agent(f"crewai:{__name__}:Echo")
 
 
 def test_a_factory_whose_state_needs_values_ends_the_run() -> None:

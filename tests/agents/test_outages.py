@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_server import ChatServer, Silence
+from chat_server import ChatServer, Reset, Silence
 from down_servers import refusing
 from kinds import KINDS, every, reached
 from shop import Outage, ProviderError, saying
@@ -519,6 +519,98 @@ def test_a_request_that_is_answered_at_last_is_no_outage() -> None:
 
         run = make_run(patient, "hi")
     assert run.cases[0].failure is None
+    assert not [note for note in run.summary.notes if "request to the model" in note]
+
+
+def test_an_empty_reply_of_a_second_model_is_not_blamed_on_the_first() -> None:
+    """The second provider answers, so that the reply is empty for another reason."""
+    with ChatServer(lambda _: 503) as down, ChatServer(lambda _: answers("")) as up:
+
+        def careful(_: str) -> str:
+            try:
+                return ask_model(down.url)
+            except HTTP.HTTPError:
+                return ask_model(up.url)
+
+        run = make_run(careful, "hi")
+    assert run.cases[0].failure is None
+    assert run.summary.invalid == {}
+    assert len(up.requests) == 1
+
+
+def test_an_answer_of_another_model_at_the_same_url_hides_no_failure() -> None:
+    """A provider has one URL for all models. The agent asks one of them in vain."""
+    with ChatServer(lambda body: 503 if body["model"] == "expert" else answers("You said: hi")) as server:
+
+        def advised(_: str) -> str:
+            question = {"model": "expert", "messages": [{"role": "user", "content": "hi"}]}
+            HTTP.post(f"{server.url}/chat/completions", json=question)
+            return ask_model(server.url)
+
+        run = make_run(advised, "hi")
+    assert [note for note in run.summary.notes if "request to the model" in note]
+
+
+SENT: dict[str, dict[str, Any]] = {
+    "survey/responses": {"json": {"model": "Golf", "answers": [1]}},
+    "uploads/responses": {"files": {"file": b"model"}},
+    "conversations/7/converse": {"json": {"text": "hi"}},
+}
+
+
+@pytest.mark.parametrize("path", SENT)
+def test_a_refused_request_to_no_model_is_not_noted(path: str) -> None:
+    """Other services have paths as those of models."""
+    errors = []
+    with refusing() as url:
+
+        def polite(_: str) -> str:
+            try:
+                HTTP.post(f"{url}/{path}", **SENT[path])
+            except HTTP.ConnectError as error:
+                errors.append(error)
+            return "You said: hi"
+
+        run = make_run(polite, "hi")
+    assert len(errors) == 1
+    assert not [note for note in run.summary.notes if "request to the model" in note]
+
+
+def test_a_path_below_the_url_of_an_aiohttp_client_is_one_request_with_its_answer() -> None:
+    """The client is asked for a path, and its response has the whole URL."""
+    aiohttp = pytest.importorskip("aiohttp")
+    answered: list[Any] = [answers("You said: hi"), Reset()]
+    with ChatServer(lambda _: answered.pop()) as server:
+
+        async def patient(_: str) -> str:
+            body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+            async with aiohttp.ClientSession(base_url=server.url.removesuffix("/v1")) as client:
+                with contextlib.suppress(aiohttp.ClientError):
+                    await client.post("/v1/chat/completions", json=body)
+                async with client.post("/v1/chat/completions", json=body) as response:
+                    return str((await response.json())["choices"][0]["message"]["content"])
+
+        run = make_run(patient, "hi")
+    assert answered == []
+    assert run.cases[0].failure is None
+    assert not [note for note in run.summary.notes if "request to the model" in note]
+
+
+def test_a_refused_request_of_a_client_of_ours_is_not_the_agents() -> None:
+    """The model of a simulated environment has such a client, and works while the agent does."""
+    pytest.importorskip("httpx2")
+    from fairtrial.llm.address import address
+    from fairtrial.llm.guarded_client import guarded_client
+
+    with ChatServer(lambda _: 503) as server:
+
+        async def played(_: str) -> str:
+            async with guarded_client(address("openai/m")) as client:
+                await client.post(f"{server.url}/responses", json={"model": "m", "input": "hi"})
+            return "You said: hi"
+
+        run = make_run(played, "hi")
+    assert len(server.requests) == 1
     assert not [note for note in run.summary.notes if "request to the model" in note]
 
 

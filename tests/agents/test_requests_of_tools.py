@@ -31,6 +31,7 @@ MODELS = {
     "v1/messages": ASK,
     "v1beta/models/gemini:generateContent": {"contents": []},
     "model/nova/converse": {"messages": []},
+    "model/arn:aws:bedrock:eu-west-1:7:inference-profile%2Feu.nova/invoke": {"messages": []},
 }
 SENT = {"to": "+49 30 1234", "messages": [{"content": "Your order is on its way."}]}
 OTHERS = {
@@ -38,6 +39,8 @@ OTHERS = {
     "chat/completions/7": ASK,
     "surveys/7/answers": ASK,
     "surveys/7/responses": {"answers": [1]},
+    "cars/7/responses": {"model": "Golf"},
+    "conversations/7/converse": {"messages": []},
     "v1/messages": SENT,
     "api/chat": SENT,
 }

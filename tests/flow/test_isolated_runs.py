@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from commands import MATCH, case, enter, eval_set, write
 from commands import fairtrial as command
 from fairtrial import Holding, Run, UsageError, Verdict
 from fairtrial.records.state_delta import read_delta
+from loopback import Loopback, Status
 from other_processes import ends
 
 AGENT = '''
@@ -84,6 +86,24 @@ async def traced(conversation):
     yield str(len(conversation.invocations))
 '''
 
+ASKING = '''
+import contextlib
+
+try:
+    import httpx2 as http
+except ImportError:
+    import httpx as http
+
+
+def asks(text: str) -> str:
+    """Ask a model at the URL of the message, and hide its failure."""
+    with contextlib.suppress(http.ConnectError):
+        http.post(text, json={"model": "m", "input": "hi"})
+    if text.endswith("careless"):
+        raise ValueError("boom")
+    return "" if text.endswith("silent") else "ok"
+'''
+
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,6 +162,24 @@ def test_each_end_of_an_agent_is_the_same_as_without_a_process() -> None:
     ]
     assert failures[0] is not None
     assert "isolated_shop.py, line" in failures[0].cause
+
+
+def test_a_request_to_a_model_that_failed_in_another_process_is_known_here() -> None:
+    """An empty reply is not the agent's, and an error of its own and a note name the request."""
+    Path("isolated_shop.py").write_text(ASKING, encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        nobody = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    with Loopback(lambda _: Status(401), keeps_open=False) as server:
+        models = [f"{url}/v1/responses" for url in (server.url, nobody)]
+        run = held("asks", "process", *(f"{url}?{end}" for end in ("silent", "careless", "polite") for url in models))
+    causes = [recording.failure and recording.failure.cause for _, recording in run.recordings]
+    sides = [recording.failure and recording.failure.side for _, recording in run.recordings]
+    assert sides == ["infrastructure", "infrastructure", "agent", "agent", None, None]
+    assert causes[0] == f"no reply, because a request to the model at {models[0]} failed (HTTP 401)"
+    assert str(causes[1]).startswith(f"no reply, because a request to the model at {models[1]} failed (ConnectError: ")
+    assert str(causes[2]).endswith(f"; before it, a request to the model at {models[0]} failed (HTTP 401)")
+    assert f"; before it, a request to the model at {models[1]} failed (ConnectError: " in str(causes[3])
+    assert len([note for note in run.summary.notes if note.startswith("2 messages had an answer although")]) == 1
 
 
 def test_an_environment_answers_the_calls_of_another_process() -> None:

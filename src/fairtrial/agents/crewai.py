@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from fairtrial.agents.crewai_flow import FlowSession, list_missing_fields
+from fairtrial.agents.crewai_flow import FlowSession, gives_own_state, list_missing_fields
 from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observers.crewai_observer import (
@@ -59,8 +59,9 @@ class CrewAgent(ObservedFramework):
         # Without a handler, Python would print the warnings of CrewAI.
         logging.getLogger("crewai").addHandler(logging.NullHandler())
         agent = super().at(target)
-        if inspect.isclass(agent.source.thing) and (missing := list_missing_fields(agent.source.thing)):
-            raise _refuse_state(agent.source.thing.__name__, missing)
+        flow = agent.source.thing
+        if inspect.isclass(flow) and not gives_own_state(flow) and (missing := list_missing_fields(flow)):
+            raise _refuse_state(flow.__name__, missing)
         return agent
 
     @asynccontextmanager

@@ -172,9 +172,17 @@ def _message_input(flow: Any, inputs: dict[str, Any]) -> str:
 
 def list_missing_fields(flow: type) -> list[str]:
     """Return the fields without a default in the state of a class of flows, which begins each flow by itself."""
-    kind = getattr(flow, "_initial_state_t", None) or getattr(flow, "initial_state", None)
-    fields = getattr(kind, "model_fields", None) if isinstance(kind, type) else None
+    default = getattr(getattr(flow, "model_fields", {}).get("initial_state"), "default", None)
+    kinds = (getattr(flow, "_initial_state_t", None), getattr(flow, "initial_state", default))
+    kind = next((kind for kind in kinds if isinstance(kind, type)), None)
+    fields = getattr(kind, "model_fields", None)
     return [str(name) for name, own in (fields or {}).items() if name != "id" and own.is_required()]
+
+
+def gives_own_state(flow: type) -> bool:
+    """Whether a class of flows may give its state in an `__init__` of its own."""
+    own = (base for base in flow.__mro__ if base.__module__.partition(".")[0] not in ("crewai", "pydantic", "builtins"))
+    return any("__init__" in vars(base) for base in own)
 
 
 def _may_be_text(annotation: Any) -> bool:

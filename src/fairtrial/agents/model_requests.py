@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from fairtrial.agents.outages import ReportedOutageError, find_outage, is_outage
 from fairtrial.system.replaced_methods import replace_method, replacing
@@ -31,32 +31,51 @@ _CLIENTS = (
 """Classes of clients by module, with the method that every request passes, and whether it is async."""
 _MODEL = re.compile(
     r"/(completions|responses|v1/messages|api/(chat|generate))$"
-    r"|(?P<named>/deployments/[^/]+/.*completions|/converse(-stream)?|/model/[^/]+/invoke[\w-]*"
+    r"|(?P<named>/deployments/[^/]+/.*completions|/model/.+/(converse(-stream)?|invoke[\w-]*)"
     r"|:(generate|streamGenerate)Content)$"
 )
 """The paths of the protocols of OpenAI, Anthropic, Ollama, Amazon and Google.
 
-Other services have such paths, too. A path that has not `named` the model needs a body that does.
+Other services have such paths, too. A path that has not `named` the model needs a body that does, and that asks.
 """
+_MODEL_KEY = re.compile(r'"model"\s*:\s*"([^"]*)"')
+_QUESTION_KEY = re.compile(r'"(messages|input|prompt)"\s*:')
+_FORMS = ("multipart/", "application/x-www-form-urlencoded")
+"""The types of bodies that no protocol of a model has."""
 _NOTE = "_fairtrial_note"
 """The attribute of a watched method that holds what is called after each answered request."""
 _INNER: ContextVar[list[str] | None] = ContextVar("_INNER", default=None)
 """The paths of the requests to models that the client sends by other clients, while it sends one."""
-_FAILED: ContextVar[dict[str, Exception] | None] = ContextVar("_FAILED", default=None)
-"""The requests to models that failed in this conversation, by URL."""
+_FAILED: ContextVar[FailedRequests | None] = ContextVar("_FAILED", default=None)
+"""The requests to models that failed in this conversation."""
 
 
 class ModelDownError(ReportedOutageError):
     """A model did not answer, as the client of HTTP saw it."""
 
 
+class FailedRequests(dict[tuple[str, str], Exception]):
+    """The requests to models that failed, by URL and name of the model. An answer to a later one takes it away.
+
+    `is_latest` says that no other model has answered since the latest failure, as the second of two providers does.
+    """
+
+    is_latest = False
+
+    @property
+    def first(self) -> tuple[str, str]:
+        """The URL of the first one, and the cause."""
+        (url, _), error = next(iter(self.items()))
+        return url, str(error) if isinstance(error, ModelDownError) else shorten(describe_error(error), 200)
+
+
 @contextmanager
-def failed_requests() -> Iterator[dict[str, Exception]]:
-    """Yield the requests to models that fail in the block, by URL. One that is answered later takes its URL away.
+def failed_requests() -> Iterator[FailedRequests]:
+    """Yield the requests to models that fail in the block.
 
     An agent may catch the error of its client, so that nobody else hears of it.
     """
-    failed: dict[str, Exception] = {}
+    failed = FailedRequests()
     with replacing():
         watch_requests(None)
         token = _FAILED.set(failed)
@@ -84,9 +103,12 @@ def watch_requests(note: Callable[[], None] | None) -> None:
 def _watch(original: Any) -> Any:
     @functools.wraps(original)
     def send(client: Any, *args: Any, **options: Any) -> Any:
-        with _sending(client, args, options) as inner:
+        if _is_own(client):
+            return original(client, *args, **options)
+        request = _find_request(client, args, options)
+        with _sending(request) as inner:
             response = original(client, *args, **options)
-        _count(response, options, inner, None if _is_own(client) else getattr(send, _NOTE))
+        _count(request, response, inner, getattr(send, _NOTE))
         return response
 
     setattr(send, _NOTE, None)
@@ -96,9 +118,12 @@ def _watch(original: Any) -> Any:
 def _watch_async(original: Any) -> Any:
     @functools.wraps(original)
     async def send(client: Any, *args: Any, **options: Any) -> Any:
-        with _sending(client, args, options) as inner:
+        if _is_own(client):
+            return await original(client, *args, **options)
+        request = _find_request(client, args, options)
+        with _sending(request) as inner:
             response = await original(client, *args, **options)
-        _count(response, options, inner, None if _is_own(client) else getattr(send, _NOTE))
+        _count(request, response, inner, getattr(send, _NOTE))
         return response
 
     setattr(send, _NOTE, None)
@@ -109,93 +134,101 @@ def _is_own(client: Any) -> bool:
     return type(getattr(client, "_transport", None)).__module__.startswith("fairtrial.")
 
 
+class _Request(NamedTuple):
+    """A request: its URL, and the path and the name of the model, both empty if it asks no model."""
+
+    url: str
+    path: str = ""
+    model: str = ""
+
+
 @contextmanager
-def _sending(client: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> Iterator[list[str]]:
+def _sending(request: _Request) -> Iterator[list[str]]:
     """Yield a list that gets the paths of the requests to models in the block. Note one that gets no response."""
     outer, inner = _INNER.get(), list[str]()
     _INNER.set(inner)
     try:
         yield inner
     except Exception as error:
-        request = args[0] if args and hasattr(args[0], "url") else _AiohttpRequest(*(*args, "", "")[:2])
-        if not _is_own(client) and find_outage(error) is not None and _path_in(request, options):
-            _note_failure(request.url, error)
+        if request.path and find_outage(error) is not None:
+            _note_failure(request, error)
         raise
     finally:
         _INNER.set(outer)
 
 
-def _count(response: Any, options: Mapping[str, Any], inner: list[str], note: Callable[[], None] | None) -> None:
-    request, status = _read_response(response)
-    path, outer = _path_in(request, options), _INNER.get()
-    failed = _FAILED.get()
-    if path and failed is not None and status is not None:
+def _count(request: _Request, response: Any, inner: list[str], note: Callable[[], None] | None) -> None:
+    status = getattr(response, "status_code", None) or getattr(response, "status", None)
+    outer, failed = _INNER.get(), _FAILED.get()
+    if request.path and failed is not None and isinstance(status, int):
         if is_outage(status):
-            _note_failure(request.url, ModelDownError(f"HTTP {status}", status))
+            _note_failure(request, ModelDownError(f"HTTP {status}", status))
         else:
-            failed.pop(_shorten_url(request.url), None)
-    path = path if status == 200 else ""
+            failed.pop((request.url, request.model), None)
+            failed.is_latest = False
+    path = request.path if status == 200 else ""
     if path and outer is not None:
         outer.append(path)
     if path and path not in inner and note is not None:
         note()
 
 
-class _AiohttpRequest(NamedTuple):
-    """A request of aiohttp, whose client makes it itself."""
-
-    method: str
-    url: Any
-
-
-def _read_response(response: Any) -> tuple[Any, int | None]:
-    """Return the request of a response, and its status."""
-    try:
-        request = getattr(response, "request", response)
-    except RuntimeError:  # a response that a test made has no request
-        return None, None
-    status = getattr(response, "status_code", None) or getattr(response, "status", None)
-    return request, status if isinstance(status, int) else None
-
-
-def _note_failure(url: Any, error: Exception) -> None:
+def _note_failure(request: _Request, error: Exception) -> None:
     failed = _FAILED.get()
     if failed is not None:
-        failed[_shorten_url(url)] = error
+        failed[request.url, request.model] = error
+        failed.is_latest = True
 
 
-def _shorten_url(url: Any) -> str:
-    """Return a URL without a password and without its query, which may hold a key."""
-    parts = urlsplit(str(url))
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+def note_reported(url: str, cause: str, status: int | None, *, is_latest: bool) -> None:
+    """Note a request that failed in another process, as it reports it. Without a status, no response came."""
+    failed, error = _FAILED.get(), ModelDownError(cause, status)
+    if status is None:
+        error.__cause__ = ConnectionError(cause)
+    if failed is not None:
+        failed[url, ""], failed.is_latest = error, is_latest
 
 
-def describe_failed(failed: Mapping[str, Exception]) -> str:
+def describe_failed(failed: FailedRequests) -> str:
     """Return the first request to a model that failed in words."""
-    url, error = next(iter(failed.items()))
-    cause = str(error) if isinstance(error, ModelDownError) else shorten(describe_error(error), 200)
+    url, cause = failed.first
     return f"a request to the model at {url} failed ({cause})"
 
 
-def _path_in(request: Any, options: Mapping[str, Any]) -> str:
-    """Return the path of a request to a model, or an empty text for any other request."""
+def _find_request(client: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> _Request:
+    """Return the request that a client sends. The client of aiohttp gets a method and a URL, below its own URL."""
+    argument: Any = args[0] if args else options.get("request")
     try:
-        path = unquote(urlsplit(str(request.url)).path)
-    except (AttributeError, ValueError):
-        return ""
+        if hasattr(argument, "url"):
+            method, url = getattr(argument, "method", "POST"), str(argument.url)
+        else:
+            method, url = argument, urljoin(str(getattr(client, "_base_url", None) or ""), str(args[1]))
+        parts = urlsplit(url)
+    except (AttributeError, IndexError, ValueError):
+        return _Request("")
+    # a password, or a query that holds a key, is left out
+    address, path = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", unquote(parts.path)
     match = _MODEL.search(path)
-    if match is None or getattr(request, "method", "POST") != "POST":
-        return ""
-    return path if match["named"] or _may_name_model(request, options) else ""
+    if match is None or method != "POST":
+        return _Request(address)
+    model = "" if match["named"] else _find_model(argument, options)
+    return _Request(address) if model is None else _Request(address, path, model)
 
 
-def _may_name_model(request: Any, options: Mapping[str, Any]) -> bool:
-    """Return whether the body of a request names a model, or cannot be read a second time."""
+def _find_model(request: Any, options: Mapping[str, Any]) -> str | None:
+    """Return the model that the body of a request asks, an empty text if nobody can read it twice, or None."""
     try:
-        bodies = (options.get("json"), options.get("data"), getattr(request, "content", getattr(request, "body", None)))
+        bodies = [options.get("json"), options.get("data"), getattr(request, "content", getattr(request, "body", None))]
     except RuntimeError:  # httpx streams it
-        return True
+        bodies = []
     body = next((body for body in bodies if isinstance(body, Mapping | str | bytes)), None)
+    if isinstance(body, Mapping):
+        is_asked = "model" in body and not {"messages", "input", "prompt"}.isdisjoint(body)
+        return str(body["model"]) if is_asked else None
     if body is None:
-        return True
-    return (b'"model"' if isinstance(body, bytes) else '"model"' if isinstance(body, str) else "model") in body
+        headers = getattr(request, "headers", None) or {}
+        is_form = str(headers.get("content-type", "")).startswith(_FORMS) or hasattr(options.get("data"), "add_field")
+        return None if is_form else ""
+    text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
+    model = _MODEL_KEY.search(text)
+    return model[1] if model and _QUESTION_KEY.search(text) else None

@@ -142,7 +142,7 @@ class Outage(NamedTuple):
 class ReportedOutageError(Exception):
     """An outage that a server reports by the class of its exception."""
 
-    def __init__(self, name: str, status: int) -> None:
+    def __init__(self, name: str, status: int | None) -> None:
         super().__init__(name)
         self.status_code = status
 

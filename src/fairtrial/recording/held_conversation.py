@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.agents.model_requests import describe_failed, failed_requests
+from fairtrial.agents.model_requests import FailedRequests, describe_failed, failed_requests
 from fairtrial.agents.outages import find_outage
 from fairtrial.agents.restarts import FirstCall, Restarts
 from fairtrial.agents.sending import send_message
@@ -97,7 +97,7 @@ class HeldConversation:
         self._started = 0.0
         self._builder = InvocationBuilder()
         self._gap = ""
-        self._failed_requests: Mapping[str, Exception] = {}
+        self._failed_requests = FailedRequests()
         self._environment: ObservedEnvironment | None = None
         self._final_state: dict[str, Json] | None = None
         self._session: Session | None = None
@@ -273,10 +273,11 @@ class HeldConversation:
                         self._builder.add(_as_stored(item))
         self._builder.check()
         if self._failed_requests:
-            if not self._builder.has_content:
+            if self._builder.has_content:
+                self._restarts.add_reply(describe_failed(self._failed_requests))
+            elif self._failed_requests.is_latest:
                 error = next(iter(self._failed_requests.values()))
                 raise AgentError(f"no reply, because {describe_failed(self._failed_requests)}") from error
-            self._restarts.add_reply(describe_failed(self._failed_requests))
         return self._builder.with_reply(request, time.perf_counter() - self._started)
 
     @asynccontextmanager

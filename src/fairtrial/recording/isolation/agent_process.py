@@ -13,7 +13,10 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from msgspec.structs import replace
+
 from fairtrial.agents import find_agent
+from fairtrial.agents.model_requests import FailedRequests, failed_requests
 from fairtrial.agents.outages import find_outage
 from fairtrial.agents.sending import send_message
 from fairtrial.errors import AgentError, SimulatedToolError, UsageError
@@ -24,6 +27,7 @@ from fairtrial.recording.isolation.frames import (
     CallTool,
     CloseSession,
     EndedByTool,
+    FailedModel,
     OpenSession,
     Report,
     Request,
@@ -152,13 +156,15 @@ class _AgentServer:
     async def _report_end(self, number: int, session: Session) -> AsyncIterator[None]:
         """Report the end of a request. A session is open after an error, too: it has to be closed."""
         try:
-            yield
+            with failed_requests() as failed:
+                yield
         except Exception as error:  # noqa: BLE001  (the run is the reader of every error)
-            self.report(_make_failure(number, error))
+            self.report(replace(_make_failure(number, error), failed_model=_first_failed(failed)))
         else:
             gap = session.incomplete if isinstance(session, ReportsGaps) else ""
-            hides_calls = isinstance(session, HidesCalls) and session.hides_calls
-            self.report(RequestEnd(number, session.about, gap, hides_calls=hides_calls))
+            hides = isinstance(session, HidesCalls) and session.hides_calls
+            end = RequestEnd(number, session.about, gap, hides_calls=hides, failed_model=_first_failed(failed))
+            self.report(end)
 
 
 class _RemoteEnvironment:
@@ -213,6 +219,11 @@ def _make_item_frame(number: int, item: Any) -> Report:
     except Exception as error:
         raise AgentError(f"a {type(item).__name__} must be JSON: {describe_error(error)}") from error
     return frame
+
+
+def _first_failed(failed: FailedRequests) -> FailedModel | None:
+    outages = map(find_outage, failed.values())
+    return next((FailedModel(*failed.first, own.status, failed.is_latest) for own in outages if own), None)
 
 
 def _make_failure(number: int, error: BaseException) -> RequestFailure:

@@ -71,6 +71,15 @@ class ToolAnswered(Record, frozen=True, tag_field="frame", tag="answered"):
     problem: str = ""
 
 
+class FailedModel(Record, frozen=True):
+    """The first request to a model that failed, whether the agent hides it or not. See `FailedRequests`."""
+
+    url: str
+    cause: str
+    status: int | None
+    is_latest: bool
+
+
 class RequestEnd(Record, frozen=True, tag_field="frame", tag="done"):
     """A request of a session is done. `resumes` says whether the session can go on behind earlier turns.
 
@@ -82,6 +91,7 @@ class RequestEnd(Record, frozen=True, tag_field="frame", tag="done"):
     incomplete: str = ""
     resumes: bool = False
     hides_calls: bool = False
+    failed_model: FailedModel | None = None
 
 
 class RequestFailure(Record, frozen=True, tag_field="frame", tag="broken"):
@@ -97,6 +107,7 @@ class RequestFailure(Record, frozen=True, tag_field="frame", tag="broken"):
     is_outage: bool = False
     status: int | None = None
     after: float | None = None
+    failed_model: FailedModel | None = None
 
 
 class SentItem(Record, frozen=True, tag_field="frame", tag="item"):

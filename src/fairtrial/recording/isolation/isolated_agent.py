@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from fairtrial.agents.error_relay import relay_errors
 from fairtrial.agents.harness.workspace_checks import end_group
 from fairtrial.agents.harness.workspaces import Snapshot, compare, remove_folder, take_snapshot
+from fairtrial.agents.model_requests import note_reported
 from fairtrial.agents.routing import refusal
 from fairtrial.errors import AgentError, SimulatedToolError, UsageError
 from fairtrial.protocols import ExplainsMissingCalls, RefusesEnvironment
@@ -335,6 +336,8 @@ class IsolatedSession:
         """Return the next report that is not about a call of a tool. Raises the error of the agent."""
         while True:
             report = await self._process.next_report(self._number)
+            if isinstance(report, RequestEnd | RequestFailure) and (failed := report.failed_model):
+                note_reported(failed.url, failed.cause, failed.status, is_latest=failed.is_latest)
             if isinstance(report, RequestFailure):
                 raise_failure(report)
             if isinstance(report, EndedByTool):
