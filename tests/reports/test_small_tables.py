@@ -22,7 +22,7 @@ from fairtrial.records.flaky_case import Flakiness, FlakyCase
 from fairtrial.records.judging.calibration import Agreement, AgreementTable, Calibration
 from fairtrial.records.judging.judge_check import CheckResult, RuleRates, Share
 from fairtrial.records.judging.judge_state import JudgeState
-from fairtrial.records.judging.report_card import RecordedJudge, ReportCard
+from fairtrial.records.judging.report_card import PanelCheck, Probe, RecordedJudge, ReportCard
 from fairtrial.records.mutation import CatchRate, OperatorRate
 from fairtrial.records.result import CaseResult, Fault, JudgeStats, Outcome
 from fairtrial.records.run_comparison import IntervalEstimate, PassK
@@ -324,6 +324,7 @@ def test_the_sentence_stands_below_its_table() -> None:
 
 
 WIDE = (0.5, 0.05, 0.7)
+SURE = Estimate(0.5, 0.45, 0.55)
 RATE = AttackRate(8, 4, Estimate(*WIDE))
 SHARE = Share(4, 8, *WIDE)
 RUN_ROW = HistoryRow("late", "2026-01-01", IntervalEstimate(*WIDE), 8, 8)
@@ -357,6 +358,26 @@ OTHER_TABLES: dict[str, tuple[Callable[[], RenderableType], str]] = {
     "recorded": (
         lambda: report_card_tables(ReportCard((RecordedJudge("m", "", JudgeState.GOOD, 8, accuracy=Estimate(*WIDE)),))),
         f"With 8 items, the accuracy {REACH}: {NOTHING}.",
+    ),
+    "panel": (
+        lambda: report_card_tables(ReportCard(panels=(PanelCheck("", 8, {}, *[Estimate(*WIDE)] * 4),))),
+        f"With 8 items, the accuracy by majority {REACH}: {NOTHING}.",
+    ),
+    "weighted panel": (
+        lambda: report_card_tables(ReportCard(panels=(PanelCheck("", 8, {}, SURE, Estimate(*WIDE), SURE, SURE),))),
+        f"With 8 items, the accuracy with weights from labels {REACH}: {NOTHING}.",
+    ),
+    "best of a panel": (
+        lambda: report_card_tables(ReportCard(panels=(PanelCheck("", 8, {}, SURE, SURE, Estimate(*WIDE), SURE),))),
+        f"With 8 items, the accuracy of the best judge by labels {REACH}: {NOTHING}.",
+    ),
+    "gain of a panel": (
+        lambda: report_card_tables(ReportCard(panels=(PanelCheck("", 8, {}, SURE, SURE, SURE, Estimate(*WIDE)),))),
+        f"With 8 items, the gain of the weights {REACH}: {NOTHING}.",
+    ),
+    "probes": (
+        lambda: report_card_tables(ReportCard(probes=(Probe("safety", "late", 8, Estimate(*WIDE)),))),
+        f'With 8 replies, the change of the pass rate with "late" {REACH}: {NOTHING}.',
     ),
     "flaky": (
         lambda: flaky_report(Flakiness("s", 0.95, "these-cases", (), 0, 0, 0, 1, None, None, (FLAKY,))),
