@@ -21,6 +21,7 @@ from fairtrial.records.failure_mode import FailureMode, Failures
 from fairtrial.records.flaky_case import Flakiness, FlakyCase
 from fairtrial.records.judging.calibration import Agreement, AgreementTable, Calibration
 from fairtrial.records.judging.judge_check import CheckResult, RuleRates, Share
+from fairtrial.records.judging.judge_choice import JudgeChoice, JudgeOnLabels
 from fairtrial.records.judging.judge_state import JudgeState
 from fairtrial.records.judging.report_card import PanelCheck, Probe, RecordedJudge, ReportCard
 from fairtrial.records.mutation import CatchRate, OperatorRate
@@ -35,6 +36,7 @@ from fairtrial.reports.decisions.history_report import history_report
 from fairtrial.reports.decisions.planning_report import flaky_report
 from fairtrial.reports.failures.failure_table import failures_report
 from fairtrial.reports.judges.calibration_report import agreement_table
+from fairtrial.reports.judges.choice_report import choice_tables
 from fairtrial.reports.judges.judge_check_report import report_card_tables
 from fairtrial.reports.judges.judge_states import corrected_table
 from fairtrial.reports.markdown_text import code_span
@@ -325,6 +327,7 @@ def test_the_sentence_stands_below_its_table() -> None:
 
 WIDE = (0.5, 0.05, 0.7)
 SURE = Estimate(0.5, 0.45, 0.55)
+JUDGE = JudgeOnLabels("late", 8, 0.5, Estimate(*WIDE), SURE, SURE)
 RATE = AttackRate(8, 4, Estimate(*WIDE))
 SHARE = Share(4, 8, *WIDE)
 RUN_ROW = HistoryRow("late", "2026-01-01", IntervalEstimate(*WIDE), 8, 8)
@@ -378,6 +381,10 @@ OTHER_TABLES: dict[str, tuple[Callable[[], RenderableType], str]] = {
     "probes": (
         lambda: report_card_tables(ReportCard(probes=(Probe("safety", "late", 8, Estimate(*WIDE)),))),
         f'With 8 replies, the change of the pass rate with "late" {REACH}: {NOTHING}.',
+    ),
+    "chosen judge": (
+        lambda: choice_tables(JudgeChoice("polite", (), JUDGE, JUDGE, SURE, "better", 8, 8)),
+        f"With 8 labels, the accuracy of late {REACH}: {NOTHING}.",
     ),
     "flaky": (
         lambda: flaky_report(Flakiness("s", 0.95, "these-cases", (), 0, 0, 0, 1, None, None, (FLAKY,))),
