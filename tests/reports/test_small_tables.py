@@ -17,7 +17,7 @@ from commands import MATCH, enter, eval_set, fairtrial, write
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.records.attacks.attack_report import AttackRate, AttackReport
 from fairtrial.records.attempt import Failure
-from fairtrial.records.failure_mode import FailureMode, Failures
+from fairtrial.records.failure_mode import FailureMode, Failures, ModeChange, ModeChanges
 from fairtrial.records.flaky_case import Flakiness, FlakyCase
 from fairtrial.records.judging.calibration import Agreement, AgreementTable, Calibration
 from fairtrial.records.judging.judge_check import CheckResult, RuleRates, Share
@@ -34,7 +34,7 @@ from fairtrial.reports.attack_rows import attack_markdown
 from fairtrial.reports.decisions.comparison_table import pass_k_table
 from fairtrial.reports.decisions.history_report import history_report
 from fairtrial.reports.decisions.planning_report import flaky_report
-from fairtrial.reports.failures.failure_table import failures_report
+from fairtrial.reports.failures.failure_table import changes_report, failures_report
 from fairtrial.reports.judges.calibration_report import agreement_table
 from fairtrial.reports.judges.choice_report import choice_tables
 from fairtrial.reports.judges.judge_check_report import report_card_tables
@@ -336,6 +336,7 @@ LABELLED = Calibration("polite", "a judge", JudgeState.BIASED, labels=8, correct
 ANSWER = CheckResult("m", "safety 1", "safety", "late", "en", "holds", "holds", calls=1)
 FLAKY = FlakyCase("late", 4, 8, *WIDE[1:], None)
 MODE = FailureMode(2, "late", (), "agent", 3, 4, 1, Estimate(*WIDE), Estimate())
+CHANGE = ModeChange("unchanged", "late", 2, 1, 3, 0.1, 0.4, 0.3, -0.1, 0.6, 0.3)
 REACH = "can be anywhere from 5 to 70 %"
 SHOWS = "this shows that"
 CAUGHT = "the share of late that is caught"
@@ -393,6 +394,14 @@ OTHER_TABLES: dict[str, tuple[Callable[[], RenderableType], str]] = {
     "failures": (
         lambda: failures_report(Failures("s", "run", 9, 9, 8, 8, (MODE,))),
         f"With 8 failed attempts, the share of mode 2 {REACH}: {SHOWS} such failures occur, not how often.",
+    ),
+    "changed modes": (
+        lambda: changes_report(ModeChanges("s", "old", "new", 8, (CHANGE,))),
+        "With 8 cases, a difference in cases can be shown only if at least 6 of them change.",
+    ),
+    "few changed modes": (
+        lambda: changes_report(ModeChanges("s", "old", "new", 4, (CHANGE,))),
+        "With 4 cases, no difference in cases can be shown: at least 6 cases would have to change.",
     ),
     "history": (
         lambda: history_report(RunHistory({}, "cases", True, 1000, (RUN_ROW,))),
