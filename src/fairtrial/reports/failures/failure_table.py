@@ -253,7 +253,7 @@ def changes_report(changes: ModeChanges) -> RenderableType:
 
 
 def limit_changes(changes: ModeChanges) -> str:
-    """Return what so few cases can show at all. McNemar's exact test has its least p if all change in the same way."""
+    """Return the sentence about the reach of few cases. McNemar's exact p is the least if all change in the same way."""
     if not changes.cases or all(own.high - own.low <= WIDE for own in changes.changes):
         return ""
     return describe_reach(changes.cases, next(own for own in range(1, 99) if mcnemar(0, own)[0] < 1 - LEVEL))
