@@ -253,7 +253,7 @@ def changes_report(changes: ModeChanges) -> RenderableType:
 
 
 def limit_changes(changes: ModeChanges) -> str:
-    """Return the sentence about the reach of few cases. McNemar's exact p is the least if all change in the same way."""
+    """Return the sentence about the reach of few cases. The least p is that of cases that all change in one way."""
     if not changes.cases or all(own.high - own.low <= WIDE for own in changes.changes):
         return ""
     return describe_reach(changes.cases, next(own for own in range(1, 99) if mcnemar(0, own)[0] < 1 - LEVEL))
