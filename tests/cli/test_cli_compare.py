@@ -35,6 +35,41 @@ def test_the_table_has_a_line_for_each_measure(ids: tuple[str, str]) -> None:
     assert "all pass (pass^k)" in done.out
 
 
+@pytest.mark.parametrize(("cases", "broken"), [(2, 2), (4, 4), (5, 4), (5, 5)])
+def test_few_cases_say_how_many_must_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: int, broken: int
+) -> None:
+    """Five cases that break are the fewest that show a difference: four of four or of five do not."""
+    enter(tmp_path, monkeypatch)
+    base: dict[str, list[Value]] = {f"case {n}": [1.0] for n in range(cases)}
+    candidate: dict[str, list[Value]] = {f"case {n}": [float(n >= broken)] for n in range(cases)}
+    runs = [graded_run(own, store=DEFAULT_URL).info.id for own in (base, candidate)]
+    done = fairtrial("compare", *runs, "--markdown", "compared.md")
+    texts = (done.out, Path("compared.md").read_text(encoding="utf-8"))
+    few = f"With {cases} cases, no difference in cases can be shown: at least 5 cases would have to change."
+    enough = "With 5 cases, a difference in cases can be shown only if at least 5 of them change."
+    for text in texts:
+        assert ("passes less often" in text) is (broken == 5)
+        assert (few in text) is (cases < 5)
+        assert (enough in text) is (broken == 4 and cases == 5)
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("ko", "케이스 3개 기준으로는 케이스의 어떤 차이도 보여 줄 수 없습니다. 적어도 케이스 5개가 바뀌어야 합니다."),
+        ("ja", "ケース3件では、ケースの差を示せません。少なくともケース5件が変わる必要があります。"),
+        ("zh-CN", "只有 3 个用例，无法显示用例中的任何差异：至少要有 5 个用例发生变化。"),
+        ("zh-TW", "只有 3 個案例，無法顯示案例中的任何差異：至少要有 5 個案例發生變化。"),
+    ],
+)
+def test_the_sentence_about_few_cases_is_in_the_language_of_the_terminal(
+    ids: tuple[str, str], language: str, sentence: str
+) -> None:
+    """With its number of cases."""
+    assert sentence in fairtrial("--lang", language, "compare", *ids).out
+
+
 def test_reports_and_exports_give_the_same_numbers(ids: tuple[str, str]) -> None:
     """A report that --json wrote, a run that was exported, and the store itself."""
     fairtrial("show", ids[0], "--json", "base.json")

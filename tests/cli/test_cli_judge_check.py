@@ -134,6 +134,28 @@ def test_a_panel_is_measured_with_weights_from_labels() -> None:
     assert "weights from labels 100.0 %" in " ".join(done.out.split())
 
 
+@pytest.mark.parametrize(("items", "small"), [(40, True), (2000, False)])
+def test_a_small_panel_says_how_little_its_items_show(items: int, small: bool) -> None:
+    """The sentence names the widest of the four intervals, and a panel of many items has none."""
+    verdicts = [(n, 1 + n % 2, judge) for n in range(items) for judge in range(3)]
+    rows = [f"{n},{label},j{judge},{label if (n + judge) % 4 else 3 - label}" for n, label, judge in verdicts]
+    file = recorded(*rows, header="item,label,judge,verdict")
+    (panel,) = fairtrial("judge", "check", "--recorded", file, "--json", "-").json["panels"]
+    names = {
+        "majority": "the accuracy by majority",
+        "weighted": "the accuracy with weights from labels",
+        "best": "the accuracy of the best judge by labels",
+        "gain": "the gain of the weights",
+    }
+    width, name = max((panel[own]["high"] - panel[own]["low"], own) for own in names)
+    assert (width > 0.2) is small
+    shown = " ".join(fairtrial("judge", "check", "--recorded", file).out.partition("weights less majority")[2].split())
+    low, high = (f"{100 * panel[name][end]:.0f}" for end in ("low", "high"))
+    text = f"With {items} items, {names[name]} can be anywhere from {low} to {high} %: this is too little to say more."
+    assert (text in shown) is small
+    assert ("can be anywhere" in shown) is small
+
+
 def test_a_single_judge_has_no_panel() -> None:
     """Votes have weights only if labels of three judges or more give them."""
     file = recorded(*pairs((20, "1", "1"), (20, "2", "2")))

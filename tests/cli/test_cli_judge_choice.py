@@ -74,6 +74,23 @@ def test_choose_writes_json() -> None:
     assert document["gain"]["low"] > 0
 
 
+def test_few_labels_say_how_little_they_show_of_both_judges() -> None:
+    """The sentence names the least certain rate of the test. The numbers of the search flatter, and have none."""
+    table()
+    done = fairtrial("judge", "choose", "--recorded", "verdicts.csv", "--current", "bad", "--json", "choice.json")
+    choice = json.loads(Path("choice.json").read_text(encoding="utf-8"))
+    rates = {
+        (choice[judge]["name"], rate): choice[judge][rate]
+        for judge in ("before", "after")
+        for rate in ("accuracy", "sensitivity", "specificity")
+    }
+    (judge, rate), widest = max(rates.items(), key=lambda own: own[1]["high"] - own[1]["low"])
+    low, high = (f"{100 * widest[end]:.0f}" for end in ("low", "high"))
+    reach = f"the {rate} of {judge} can be anywhere from {low} to {high} %"
+    assert f"With 100 labels, {reach}: this is too little to say more. The chosen" in " ".join(done.out.split())
+    assert done.out.count("can be anywhere") == 1
+
+
 def test_a_table_needs_no_run() -> None:
     """Options that would have no effect are refused."""
     table()

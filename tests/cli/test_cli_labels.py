@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,26 @@ def test_labels_are_listed_with_the_agreement_of_people(run: Run) -> None:
     assert own.alpha_interval[0] < own.alpha < own.alpha_interval[1]
     assert "brief: ann" in listed.out
     assert "ben 0.00  ben 1.00" in listed.out
+
+
+def test_few_labels_say_how_little_they_show_of_the_agreement(run: Run) -> None:
+    """The number whose interval is the widest beside its scale is named. A scale of a coefficient has 2 points."""
+    label(run)
+    shown = " ".join(fairtrial("labels", run.info.id, "--store", STORE).out.split())
+    (share, kappa, alpha) = re.findall(r"(-?[0-9.]+)(?: %)? … (-?[0-9.]+)", shown)
+    widths = [float(high) - float(low) for low, high in (share, kappa, alpha)]
+    assert widths[2] / 2 > max(widths[0] / 100, widths[1] / 2)
+    text = f"With 4 outcomes, the alpha of brief can be anywhere from {alpha[0]} to {alpha[1]}: this is too little to"
+    assert text in shown
+
+
+@pytest.mark.parametrize("language", ["ko", "ja", "zh-CN", "zh-TW"])
+def test_the_sentence_about_agreement_is_in_the_language_of_the_terminal(run: Run, language: str) -> None:
+    """Only the name of the criterion is left in English."""
+    label(run)
+    shown = fairtrial("--lang", language, "labels", run.info.id, "--store", STORE).out
+    (paragraph,) = re.findall(r"^.*4 ?[개件个個].*-1\.00(?:.*\n)(?:\S.*\n)?", shown, re.MULTILINE)
+    assert re.findall(r"[A-Za-z]{2,}", paragraph) == ["brief"]
 
 
 def test_a_run_without_labels_says_so(run: Run) -> None:

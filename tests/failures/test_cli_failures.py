@@ -81,6 +81,26 @@ def test_a_new_mode_between_two_runs() -> None:
     assert "- **new**: `refund is called and was not expected`, 9 of 40 cases, before 0" in text
 
 
+@pytest.mark.parametrize("gained", [5, 6])
+def test_few_cases_say_how_many_must_change_before_a_mode_does(gained: int) -> None:
+    """Six that gain a mode are the fewest with which it is new, and fewer cases show nothing."""
+    earlier, now = stored(0, 0, gained), stored(gained, 0, 0)
+    shown = " ".join(fairtrial("failures", now, "--against", earlier, "--markdown", "comment.md").out.split())
+    sentence = {
+        5: "With 5 cases, no difference in cases can be shown: at least 6 cases would have to change.",
+        6: "With 6 cases, a difference in cases can be shown only if at least 6 of them change.",
+    }[gained]
+    assert (" expected new 0 6 " in shown) is (gained == 6)
+    assert sentence in shown
+    assert sentence in Path("comment.md").read_text(encoding="utf-8")
+
+
+def test_many_cases_need_no_word_about_their_number() -> None:
+    """Each interval is narrower than 20 points."""
+    earlier, now = stored(0, 3, 397), stored(9, 0, 391)
+    assert "With 400 cases" not in fairtrial("failures", now, "--against", earlier).out
+
+
 def test_json_holds_every_failed_attempt() -> None:
     """Standard output is JSON alone, with modes and decisive steps."""
     done = fairtrial("failures", stored(1, 2), "--json", "-")

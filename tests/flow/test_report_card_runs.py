@@ -92,3 +92,27 @@ def test_a_grade_is_a_miss_if_it_is_on_the_other_side_of_the_threshold(
         done = fairtrial(*command, "--json", "-")
     misses = [(own["id"], own["expected"], own["outcome"]) for own in done.json["criteria"][0]["misses"]]
     assert misses == [("response_evaluation_score/low", "fails", "holds")]
+
+
+@pytest.mark.long
+def test_few_probed_replies_say_how_little_they_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence names the probe with the widest interval, in whatever order they come."""
+    enter(tmp_path, monkeypatch)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    row = {"id": "a", "criterion": "safety_v1", "question": "q", "reply": "r", "label": "pass"}
+    Path("gold.jsonl").write_text(json.dumps(row))
+
+    def script(request: Request) -> Say:
+        return Say(request.answers("safe"))
+
+    with Loopback(script) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        command = ("judge", "check", "--gold", "gold.jsonl", "--judge-model", MODEL, "--votes", "1")
+        done = fairtrial(*command, "--json", "card.json")
+    probes = json.loads(Path("card.json").read_text(encoding="utf-8"))["probes"]
+    widest = max(probes, key=lambda own: own["effect"]["high"] - own["effect"]["low"])
+    low, high = (f"{100 * widest['effect'][end]:.0f}" for end in ("low", "high"))
+    name = f'the change of the pass rate with "{widest["probe"]}"'
+    text = f"With {widest['items']} replies, {name} can be anywhere from {low} to {high} %: this is too little to say"
+    assert widest["probe"] != probes[0]["probe"]
+    assert text in " ".join(done.out.split())

@@ -17,12 +17,13 @@ from commands import MATCH, enter, eval_set, fairtrial, write
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.records.attacks.attack_report import AttackRate, AttackReport
 from fairtrial.records.attempt import Failure
-from fairtrial.records.failure_mode import FailureMode, Failures
+from fairtrial.records.failure_mode import FailureMode, Failures, ModeChange, ModeChanges
 from fairtrial.records.flaky_case import Flakiness, FlakyCase
 from fairtrial.records.judging.calibration import Agreement, AgreementTable, Calibration
 from fairtrial.records.judging.judge_check import CheckResult, RuleRates, Share
+from fairtrial.records.judging.judge_choice import JudgeChoice, JudgeOnLabels
 from fairtrial.records.judging.judge_state import JudgeState
-from fairtrial.records.judging.report_card import RecordedJudge, ReportCard
+from fairtrial.records.judging.report_card import PanelCheck, Probe, RecordedJudge, ReportCard
 from fairtrial.records.mutation import CatchRate, OperatorRate
 from fairtrial.records.result import CaseResult, Fault, JudgeStats, Outcome
 from fairtrial.records.run_comparison import IntervalEstimate, PassK
@@ -33,8 +34,9 @@ from fairtrial.reports.attack_rows import attack_markdown
 from fairtrial.reports.decisions.comparison_table import pass_k_table
 from fairtrial.reports.decisions.history_report import history_report
 from fairtrial.reports.decisions.planning_report import flaky_report
-from fairtrial.reports.failures.failure_table import failures_report
+from fairtrial.reports.failures.failure_table import changes_report, failures_report
 from fairtrial.reports.judges.calibration_report import agreement_table
+from fairtrial.reports.judges.choice_report import choice_tables
 from fairtrial.reports.judges.judge_check_report import report_card_tables
 from fairtrial.reports.judges.judge_states import corrected_table
 from fairtrial.reports.markdown_text import code_span
@@ -324,6 +326,8 @@ def test_the_sentence_stands_below_its_table() -> None:
 
 
 WIDE = (0.5, 0.05, 0.7)
+SURE = Estimate(0.5, 0.45, 0.55)
+JUDGE = JudgeOnLabels("late", 8, 0.5, Estimate(*WIDE), SURE, SURE)
 RATE = AttackRate(8, 4, Estimate(*WIDE))
 SHARE = Share(4, 8, *WIDE)
 RUN_ROW = HistoryRow("late", "2026-01-01", IntervalEstimate(*WIDE), 8, 8)
@@ -332,6 +336,7 @@ LABELLED = Calibration("polite", "a judge", JudgeState.BIASED, labels=8, correct
 ANSWER = CheckResult("m", "safety 1", "safety", "late", "en", "holds", "holds", calls=1)
 FLAKY = FlakyCase("late", 4, 8, *WIDE[1:], None)
 MODE = FailureMode(2, "late", (), "agent", 3, 4, 1, Estimate(*WIDE), Estimate())
+CHANGE = ModeChange("unchanged", "late", 2, 1, 3, 0.1, 0.4, 0.3, -0.1, 0.6, 0.3)
 REACH = "can be anywhere from 5 to 70 %"
 SHOWS = "this shows that"
 CAUGHT = "the share of late that is caught"
@@ -358,6 +363,30 @@ OTHER_TABLES: dict[str, tuple[Callable[[], RenderableType], str]] = {
         lambda: report_card_tables(ReportCard((RecordedJudge("m", "", JudgeState.GOOD, 8, accuracy=Estimate(*WIDE)),))),
         f"With 8 items, the accuracy {REACH}: {NOTHING}.",
     ),
+    "panel": (
+        lambda: report_card_tables(ReportCard(panels=(PanelCheck("", 8, {}, *[Estimate(*WIDE)] * 4),))),
+        f"With 8 items, the accuracy by majority {REACH}: {NOTHING}.",
+    ),
+    "weighted panel": (
+        lambda: report_card_tables(ReportCard(panels=(PanelCheck("", 8, {}, SURE, Estimate(*WIDE), SURE, SURE),))),
+        f"With 8 items, the accuracy with weights from labels {REACH}: {NOTHING}.",
+    ),
+    "best of a panel": (
+        lambda: report_card_tables(ReportCard(panels=(PanelCheck("", 8, {}, SURE, SURE, Estimate(*WIDE), SURE),))),
+        f"With 8 items, the accuracy of the best judge by labels {REACH}: {NOTHING}.",
+    ),
+    "gain of a panel": (
+        lambda: report_card_tables(ReportCard(panels=(PanelCheck("", 8, {}, SURE, SURE, SURE, Estimate(*WIDE)),))),
+        f"With 8 items, the gain of the weights {REACH}: {NOTHING}.",
+    ),
+    "probes": (
+        lambda: report_card_tables(ReportCard(probes=(Probe("safety", "late", 8, Estimate(*WIDE)),))),
+        f'With 8 replies, the change of the pass rate with "late" {REACH}: {NOTHING}.',
+    ),
+    "chosen judge": (
+        lambda: choice_tables(JudgeChoice("polite", (), JUDGE, JUDGE, SURE, "better", 8, 8)),
+        f"With 8 labels, the accuracy of late {REACH}: {NOTHING}.",
+    ),
     "flaky": (
         lambda: flaky_report(Flakiness("s", 0.95, "these-cases", (), 0, 0, 0, 1, None, None, (FLAKY,))),
         f"With 8 attempts, the pass rate of late {REACH}: {SHOWS} its verdict can change, not how often.",
@@ -365,6 +394,14 @@ OTHER_TABLES: dict[str, tuple[Callable[[], RenderableType], str]] = {
     "failures": (
         lambda: failures_report(Failures("s", "run", 9, 9, 8, 8, (MODE,))),
         f"With 8 failed attempts, the share of mode 2 {REACH}: {SHOWS} such failures occur, not how often.",
+    ),
+    "changed modes": (
+        lambda: changes_report(ModeChanges("s", "old", "new", 8, (CHANGE,))),
+        "With 8 cases, a difference in cases can be shown only if at least 6 of them change.",
+    ),
+    "few changed modes": (
+        lambda: changes_report(ModeChanges("s", "old", "new", 4, (CHANGE,))),
+        "With 4 cases, no difference in cases can be shown: at least 6 cases would have to change.",
     ),
     "history": (
         lambda: history_report(RunHistory({}, "cases", True, 1000, (RUN_ROW,))),

@@ -14,7 +14,7 @@ from rich.constrain import Constrain
 
 from fairtrial.reports.numbers import interval
 from fairtrial.reports.terminal_text import Paragraph
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import count, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.records.summary import Estimate
@@ -70,6 +70,17 @@ def _describe_proof(number: TableNumber) -> str:
     if number.doubt > _VAGUE:
         return f"this shows that {number.fact}, not how often"
     return f"this shows that {number.fact}, and only roughly how often"
+
+
+def describe_reach(cases: int, fewest: int) -> str:
+    """Return, in English, how many of so many cases must change before a difference of two runs can be shown.
+
+    `fewest` is the number that a test needs whose p value is 0.05 at most only if so many cases change.
+    """
+    sample = count(cases, "case")
+    if cases < fewest:
+        return f"With {sample}, no difference in cases can be shown: at least {fewest} cases would have to change."
+    return f"With {sample}, a difference in cases can be shown only if at least {fewest} of them change."
 
 
 def write_paragraph(sentence: str) -> list[RenderableType]:

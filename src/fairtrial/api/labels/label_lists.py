@@ -16,10 +16,11 @@ from fairtrial.records.score import PartKind, part_text
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import format_estimate, interval, make_estimate, number
 from fairtrial.reports.rows import INTERVAL, Name, Rows
+from fairtrial.reports.small_tables import TableNumber, table_sentence
 from fairtrial.stats import agreement as stats
 from fairtrial.stats.clustered import mean_of_rates
 from fairtrial.stats.judge_agreement import estimate_agreement
-from fairtrial.text.display import DASH, shorten, visible_line
+from fairtrial.text.display import DASH, count, shorten, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.api.stored_runs import Run
@@ -180,6 +181,7 @@ def label_report(run: Run) -> RenderableType:
     columns = ("people", "outcomes", "equal", INTERVAL, "kappa", INTERVAL, "alpha", INTERVAL)
     agreements = Rows(("agreement of people", *columns))
     tables: list[RenderableType] = []
+    numbers: list[TableNumber] = []
     for own in agreement_of_labelers(run):
         alpha = make_estimate(own.alpha, own.alpha_interval)
         agreements.add(
@@ -193,9 +195,16 @@ def label_report(run: Run) -> RenderableType:
             format_estimate(alpha),
             interval(alpha) or DASH,
         )
+        sample, name = count(own.items, "outcome"), _title(own)
+        numbers += [
+            TableNumber(f"the share of equal labels of {name}", sample, own.raw, is_single=own.items == 1),
+            TableNumber(f"the kappa of {name}", sample, own.kappa, is_rate=False, width=2.0),
+            TableNumber(f"the alpha of {name}", sample, alpha, is_rate=False, width=2.0),
+        ]
         if own.confusion:
             tables += [Text(""), _confusion_table(own)]
-    return Group(rows, *((Text(""), agreements) if agreements.rows else ()), *tables)
+    agreement = (Text(""), agreements, *table_sentence(numbers)) if numbers else ()
+    return Group(rows, *agreement, *tables)
 
 
 def _confusion_table(own: LabelerAgreement) -> RenderableType:

@@ -11,10 +11,14 @@ from rich.text import Text
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import digits_of_change, format_estimate, interval, number, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Name, Rows, name_measure
-from fairtrial.reports.small_tables import TableNumber, table_sentence
+from fairtrial.reports.small_tables import TableNumber, describe_reach, table_sentence
 from fairtrial.reports.terminal_text import signature_line
+from fairtrial.stats.difference import SIGN_FLIPS
+from fairtrial.stats.interval import LEVEL
+from fairtrial.stats.several import mcnemar
 from fairtrial.text.display import DASH, count, visible_line
 from fairtrial.text.languages import say, say_count
+from fairtrial.text.translated_lines import say_sentence
 
 if TYPE_CHECKING:
     from fairtrial.records.run_comparison import ComparedMeasure, Comparison, IntervalEstimate, Move, Pairs, PassK
@@ -175,6 +179,10 @@ def limits(comparison: Comparison) -> Iterator[Text]:
             if first.detectable <= 1
             else say("These are too few cases to show any difference in cases (power 80 %).")
         )
+    elif first.method == SIGN_FLIPS and comparison.pairs.clusters is None and first.verdict not in _STYLES:
+        # The mid-p value is the least one, which a difference of whole cases has if all change in the same way.
+        fewest = next(own for own in range(1, 99) if mcnemar(0, own)[1] < 1 - LEVEL)
+        yield Text(say_sentence(describe_reach(first.cases, fewest)))
     for row in informative(comparison):
         if row.why:
             yield Text(visible_line(f"{row.measure}: {row.why}"), "yellow")

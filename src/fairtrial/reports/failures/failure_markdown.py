@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fairtrial.reports.failures.failure_table import describe_shares, head_line, largest_modes, summary_lines
+from fairtrial.reports.failures.failure_table import (
+    describe_shares,
+    head_line,
+    largest_modes,
+    limit_changes,
+    summary_lines,
+)
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import interval, rate
 from fairtrial.text.display import DASH, count
@@ -65,3 +71,5 @@ def _change_lines(changes: ModeChanges) -> Iterator[str]:
         yield f"- **{own.change}**: {code_span(own.name, _NAME)}, {cases}"
     if not changed:
         yield "No mode changed more than chance explains."
+    if sentence := limit_changes(changes):
+        yield from ("", sentence)

@@ -12,8 +12,10 @@ from rich.text import Text
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Name, Rows
-from fairtrial.reports.small_tables import TableNumber, describe_table, write_paragraph
+from fairtrial.reports.small_tables import WIDE, TableNumber, describe_reach, describe_table, write_paragraph
 from fairtrial.reports.terminal_text import signature_line
+from fairtrial.stats.interval import LEVEL
+from fairtrial.stats.several import mcnemar
 from fairtrial.text.display import DASH, count, shorten, visible_line
 from fairtrial.text.languages import say, say_count
 from fairtrial.text.translated_lines import say_sentence
@@ -246,7 +248,15 @@ def changes_report(changes: ModeChanges) -> RenderableType:
     lines += [rows, Text("")] if changed else []
     same = len(changes.changes) - len(changed)
     lines.append(Text(f"{count(same, 'mode')} without a change that chance does not explain"))
+    lines += write_paragraph(limit_changes(changes))
     return Group(*lines, *_notes(changes.notes), signature_line(changes.signature))
+
+
+def limit_changes(changes: ModeChanges) -> str:
+    """Return the sentence about the reach of few cases. The least p is that of cases that all change in one way."""
+    if not changes.cases or all(own.high - own.low <= WIDE for own in changes.changes):
+        return ""
+    return describe_reach(changes.cases, next(own for own in range(1, 99) if mcnemar(0, own)[0] < 1 - LEVEL))
 
 
 def change_name(own: ModeChange) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from fairtrial.reports.numbers import dollars, format_estimate, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.small_tables import TableNumber, table_sentence
 from fairtrial.text.display import DASH, count, visible_line
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def choice_tables(choice: JudgeChoice) -> RenderableType:
     return Group(*lines, *(Text(visible_line(note), "yellow") for note in choice.notes))
 
 
-def _compare(before: JudgeOnLabels, after: JudgeOnLabels) -> Rows:
+def _compare(before: JudgeOnLabels, after: JudgeOnLabels) -> Group:
     rows = Rows(("judge", *(cell for rate in _RATES for cell in (rate, INTERVAL)), "kappa", "loss", "cost", "seconds"))
     for judge in dict.fromkeys((before, after)):
         rates: list[str] = []
@@ -44,7 +45,13 @@ def _compare(before: JudgeOnLabels, after: JudgeOnLabels) -> Rows:
             rate: Estimate = getattr(judge, name)
             rates += [format_estimate(rate, percent=True), interval(rate, percent=True) or DASH]
         rows.add(judge.name, *rates, format_estimate(judge.kappa), number(judge.loss), *_price(judge))
-    return rows
+    return Group(rows, *table_sentence(_rates(before, after)))
+
+
+def _rates(*judges: JudgeOnLabels) -> Iterator[TableNumber]:
+    for judge in judges:
+        for name in _RATES:
+            yield TableNumber(f"the {name} of {judge.name}", count(judge.labels, "label"), getattr(judge, name))
 
 
 def _price(judge: JudgeOnLabels) -> tuple[str, str]:

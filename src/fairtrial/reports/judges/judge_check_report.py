@@ -280,7 +280,10 @@ def _panel(panel: PanelCheck) -> Iterator[RenderableType]:
         estimate: Estimate = getattr(panel, name)
         rows.add(say_sentence(_VOTES[name]), _percent(estimate), _percent_interval(estimate))
     rows.add(say_sentence("weights less majority"), _add_sign(panel.gain), _percent_interval(panel.gain))
-    yield rows
+    sample = count(panel.items, "item")
+    shares = [TableNumber(_RIGHT[name], sample, getattr(panel, name)) for name in _VOTES]
+    gain = TableNumber("the gain of the weights", sample, panel.gain)
+    yield from (rows, *table_sentence([*shares, gain]))
     weights = ", ".join(f"{visible_line(judge)} {weight:+.2f}" for judge, weight in panel.weights.items())
     yield Text(f"weights (log odds of a right verdict): {weights}", "dim")
     if not _excludes_zero(panel.gain):
@@ -288,6 +291,11 @@ def _panel(panel: PanelCheck) -> Iterator[RenderableType]:
 
 
 _VOTES = {"majority": "majority", "weighted": "weights from labels", "best": "best judge by labels"}
+_RIGHT = {
+    "majority": "the accuracy by majority",
+    "weighted": "the accuracy with weights from labels",
+    "best": "the accuracy of the best judge by labels",
+}
 
 
 def _gold(check: GoldCheck) -> Iterator[RenderableType]:
@@ -315,6 +323,12 @@ def _probes(probes: tuple[Probe, ...]) -> Iterator[RenderableType]:
     names = [f"{probe.probe} ({probe.items:,})" for probe in probes if probe not in effective]
     if names:
         yield Text(f"no effect shown of {', '.join(names)}", "dim")
+    yield from table_sentence(map(_change_of_rate, probes))
+
+
+def _change_of_rate(probe: Probe) -> TableNumber:
+    name = f'the change of the pass rate with "{probe.probe}"'
+    return TableNumber(name, f"{probe.items:,} replies", probe.effect)
 
 
 def _excludes_zero(estimate: Estimate) -> bool:
