@@ -384,9 +384,9 @@ def manager(module: ModuleType) -> Any:
     return AgentOS(db=SqliteDb(db_file="os.db"), manager=own, telemetry=False)._manager.team
 
 
-def _agno_manager(feature: str, *turns: Turn, unseen: int = 0) -> Example:
+def _agno_manager(feature: str, *turns: Turn) -> Example:
     source = Installed("agno", "agno.os.manager", "OSManager")
-    return Example("Agno", feature, "fastapi", source, "agno", manager, turns, unseen=unseen)
+    return Example("Agno", feature, "fastapi", source, "agno", manager, turns)
 
 
 _CHECK = {"member_id": "platform-manager-internal", "task": "Check it"}
@@ -422,7 +422,6 @@ _AGNO += [
             ),
         ),
         Turn("no", ("It stays.", "The shop stays."), "The shop stays."),
-        unseen=1,  # that of the member after the decision
     ),
 ]
 

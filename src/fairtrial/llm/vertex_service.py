@@ -101,8 +101,8 @@ class Vertex:
         Raises `UnusableModelError` if calls cannot succeed.
         """
         try:
+            client = await self._client()  # a busy machine may import the SDK for longer than an answer takes
             async with asyncio.timeout(CHECK_SECONDS):
-                client = await self._client()
                 if _COHERENCE in self.metrics:
                     await self._coherence(client)
                 await client.aio.evals.evaluate_instances(metric_config=_PROBE)
