@@ -209,7 +209,7 @@ def _find_request(client: Any, args: tuple[Any, ...], options: Mapping[str, Any]
     # a password, or a query that holds a key, is left out
     address, path = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", unquote(parts.path)
     match = _MODEL.search(path)
-    if match is None or method != "POST":
+    if match is None or str(method).upper() != "POST":
         return _Request(address)
     model = "" if match["named"] else _find_model(argument, options)
     return _Request(address) if model is None else _Request(address, path, model)
