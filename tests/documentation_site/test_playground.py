@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -158,9 +159,10 @@ def test_cases_beside_an_eval_set_have_their_verdicts(tmp_path: Path, monkeypatc
     replies = ({"final_response": {"role": "model", "parts": [{"text": "Hello."}]}}, {})
     cases = [{"eval_id": f"c{n}", "conversation": [{"user_content": asked, **own}]} for n, own in enumerate(replies)]
     expected = [{"name": "set.json", "bytes": json.dumps({"eval_set_id": "set", "eval_cases": cases}).encode()}]
-    made = asyncio.run(playground.make_report(recorded, expected, "order"))
-    assert made["said"] == {"cases": 2, "verdicts": {"passed": 1, "informational": 1}, "is_compared": True}
-    made = asyncio.run(playground.make_report(recorded[:1], [], "order"))
+    with ThreadPoolExecutor(1) as thread:  # the loop of the browser runs in this one
+        made = thread.submit(asyncio.run, playground.make_report(recorded, expected, "order")).result()
+        assert made["said"] == {"cases": 2, "verdicts": {"passed": 1, "informational": 1}, "is_compared": True}
+        made = thread.submit(asyncio.run, playground.make_report(recorded, [], "order")).result()
     assert made["said"] == {"cases": 2, "verdicts": {"unscored": 2}, "is_compared": False}
 
 
