@@ -156,7 +156,7 @@ def test_cases_beside_an_eval_set_have_their_verdicts(tmp_path: Path, monkeypatc
     chat = [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hello."}]
     recorded = [{"name": "chats.json", "bytes": json.dumps([{"messages": chat}] * 2).encode()}]
     asked = {"role": "user", "parts": [{"text": "Hello?"}]}
-    replies = ({"final_response": {"role": "model", "parts": [{"text": "Hello."}]}}, {})
+    replies: tuple[dict[str, Any], ...] = ({"final_response": {"role": "model", "parts": [{"text": "Hello."}]}}, {})
     cases = [{"eval_id": f"c{n}", "conversation": [{"user_content": asked, **own}]} for n, own in enumerate(replies)]
     expected = [{"name": "set.json", "bytes": json.dumps({"eval_set_id": "set", "eval_cases": cases}).encode()}]
     with ThreadPoolExecutor(1) as thread:  # the loop of the browser runs in this one
