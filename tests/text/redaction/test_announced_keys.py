@@ -32,7 +32,6 @@ def draw(signs: str, size: int, seed: int) -> str:
         ("wandb {}", HEX, 40),
         ("asana Key=5947/17249081071616220416212965:{}", HEX, 32),
         ('"provisionDeviceKey": "{}"', string.ascii_lowercase + string.digits, 20),
-        ("http://thingsboard.cloud/api/v1/{}/telemetry", ALPHANUMERIC, 20),
         ("https://discord.com/api/webhooks/123456789012345678/{}", ALPHANUMERIC, 68),
     ],
 )
