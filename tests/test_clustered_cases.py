@@ -64,6 +64,7 @@ def test_a_difference_of_copies_is_as_sure_as_that_of_one_copy_each() -> None:
     assert (copies.pairs.clusters, single.pairs.clusters) == (FAMILIES, None)
 
 
+@pytest.mark.long
 def test_a_field_makes_clusters_of_cases_that_declare_none() -> None:
     """`--cluster template` gives what declared clusters give; another field makes other clusters."""
     declared = compare(make_run(BASE, COPIES), make_run(BETTER, COPIES))
@@ -86,6 +87,7 @@ def test_an_unknown_field_is_refused_with_the_fields_there_are() -> None:
         gate(run, [Claim("at_least", 0.5)], cluster="templat")
 
 
+@pytest.mark.long
 def test_a_gate_is_not_opened_by_copies() -> None:
     """Forty-eight passed cases show 90 %, twelve do not."""
     always = dict.fromkeys(range(FAMILIES), 1.0)

@@ -115,6 +115,7 @@ def test_the_rule_of_attempts_matters_to_the_share_of_cases(rules: tuple[str, st
     assert "attempts pass: all attempts pass -> " in in_a_line(fairtrial("compare", *ids).out)
 
 
+@pytest.mark.long
 def test_the_number_of_attempts_matters_to_the_share_of_cases() -> None:
     """All of four pass less often than both of two."""
     claim = Claim("not_worse_by", 0.2, "cases:pass")
@@ -123,6 +124,7 @@ def test_the_number_of_attempts_matters_to_the_share_of_cases() -> None:
     assert gate(make_run(attempts=4), [NOT_WORSE], against=make_run(attempts=2)).verdict == "passed"
 
 
+@pytest.mark.long
 def test_a_criterion_is_compared_in_each_eval_set_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The order of files decides under which name a signature stands, and changes nothing."""
     enter(tmp_path, monkeypatch)
@@ -138,6 +140,7 @@ def test_a_criterion_is_compared_in_each_eval_set_by_itself(tmp_path: Path, monk
         assert "not comparable" not in fairtrial("compare", both, run).out
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("folder")
 def test_attempts_until_decided_stop_if_nothing_can_be_decided() -> None:
     """Another threshold in the base: one wave, exit code 3, and the reason."""
@@ -150,6 +153,7 @@ def test_attempts_until_decided_stop_if_nothing_can_be_decided() -> None:
     assert fairtrial(*COMMAND[:-2], *claim, "--even-so").code == 0
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("folder")
 def test_a_run_until_decided_is_not_gated_again() -> None:
     """Its number of attempts was chosen by looking at them, so a later claim has no known error."""
@@ -178,6 +182,7 @@ def test_attempts_until_decided_count_a_lost_case_as_missing() -> None:
     assert fairtrial(*COMMAND, *later, *claim, "--shared-cases").code == 0
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("folder")
 def test_an_edited_case_leaves_attempts_until_decided_undecided() -> None:
     """The base answered another question."""

@@ -97,12 +97,14 @@ def contents() -> dict[str, bytes]:
     return {name: (ROOT / name).read_bytes() for name in names}
 
 
+@pytest.mark.long
 def test_no_file_names_a_package_registry(contents: dict[str, bytes]) -> None:
     """Mirrors and proxies are the business of whoever installs: the constraints pin versions without addresses."""
     hosts = re.compile(rb"py" rb"pi\.org|pythonhosted\.org|registry\.npm" rb"js\.org|--(extra-)?index-url")
     assert [name for name, content in contents.items() if hosts.search(content)] == []
 
 
+@pytest.mark.long
 def test_nothing_has_the_former_name_of_the_project(contents: dict[str, bytes]) -> None:
     """A package of the same field has a name that an index cannot tell from it. Two benches and a page name it."""
     former = re.compile(rb"(?<!agent)as" rb"say", re.IGNORECASE)
@@ -114,6 +116,7 @@ def test_the_version_of_a_wheel_is_the_version_of_the_package() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+(\.?\w+)?", fairtrial.__version__)
 
 
+@pytest.mark.long
 def test_the_package_is_imported_without_docstrings() -> None:
     """Python leaves them out with -OO."""
     command = [sys.executable, "-OO", "-c", "import fairtrial; print(fairtrial.evaluate.__name__, fairtrial.__doc__)"]

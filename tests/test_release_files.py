@@ -66,12 +66,14 @@ def test_every_file_for_github_is_checked() -> None:
     assert there | {"action.yml"} == SCHEMAS.keys()
 
 
+@pytest.mark.long
 def test_a_wrong_workflow_is_refused(tmp_path: Path) -> None:
     """The check can fail: a job without steps or a machine is none."""
     (tmp_path / "wrong.yml").write_text("on: push\njobs: {a: {step: []}}\n", encoding="utf-8")
     assert check_schema("github-workflows", tmp_path / "wrong.yml").returncode == 1
 
 
+@pytest.mark.long
 def test_the_component_fits_the_schema_of_gitlab(tmp_path: Path) -> None:
     """The schema knows jobs and not the inputs of a component, which stand in a document of their own."""
     _, jobs = (ROOT / "templates" / "fairtrial.yml").read_text(encoding="utf-8").split("\n---\n")

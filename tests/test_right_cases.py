@@ -101,6 +101,7 @@ def test_a_plan_measures_the_cases_that_ran(later: str) -> None:
     assert found.signature.startswith("cases:12|")
 
 
+@pytest.mark.long
 def test_waves_are_paired_by_the_keys_of_their_cases() -> None:
     """Both runs hold the last seven of ten cases, and the last two broke: a difference of 2 in 7."""
     write("test_config.json", MATCH)
@@ -165,6 +166,7 @@ def test_a_choice_is_remembered_over_several_runs() -> None:
     assert f"did not pass in {first}" in fairtrial("compare", first, third).err
 
 
+@pytest.mark.long
 def test_two_fresh_runs_of_failed_cases_are_compared() -> None:
     """Both took the same cases, and neither chose them."""
     first, second = runs_of_failed_cases(2)

@@ -364,6 +364,7 @@ def test_the_numbers_of_attempts_in_any_order_are_those_in_file_order(rule: Rule
     assert_equal_numbers(msgspec.to_builtins(ordered), msgspec.to_builtins(expected))
 
 
+@pytest.mark.long
 def test_open_cases_do_not_grow_with_their_attempts() -> None:
     """A case with 20,000 attempts takes little more memory than a case with 500."""
     sizes = []

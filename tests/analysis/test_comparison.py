@@ -61,6 +61,7 @@ def test_a_small_difference_is_not_shown() -> None:
     assert contrast([0] * 10, [1] + [0] * 9).row("cases").verdict == "no difference shown"
 
 
+@pytest.mark.long
 def test_equal_runs_are_equal_within_a_margin_that_they_can_show() -> None:
     """Two hundred cases without a difference: the 90 % interval lies within 0.05, but not within 0.001."""
     runs = [graded_run({f"case {number}": [1] for number in range(200)}) for _ in range(2)]
@@ -68,6 +69,7 @@ def test_equal_runs_are_equal_within_a_margin_that_they_can_show() -> None:
     assert compare(*runs, margin=0.001).row("cases").verdict == "no difference shown"
 
 
+@pytest.mark.long
 def test_exchanging_the_runs_negates_the_row() -> None:
     """Base and candidate are treated alike."""
     there, back = (
@@ -232,6 +234,7 @@ def make_report(base: Mapping[str, Sequence[float]], candidate: Mapping[str, Seq
     return " ".join(plain_text(comparison_report(found), 200).split())
 
 
+@pytest.mark.long
 def test_the_outcome_is_said_in_words() -> None:
     """Better, worse, or how much better and worse the candidate may be."""
     ones, zeros = ({name: [value] for name in TEN} for value in (1.0, 0.0))
@@ -240,6 +243,7 @@ def test_the_outcome_is_said_in_words() -> None:
     assert "Neither run is shown to be better: the candidate may be worse by" in make_report(ones, ones)
 
 
+@pytest.mark.long
 def test_repeated_cases_get_the_hint_at_these_cases() -> None:
     """Only if every case was repeated, and the question was another one."""
     twice = {name: [1.0, 0.0] for name in TEN}

@@ -69,6 +69,7 @@ def test_a_missing_attempt_that_changes_nothing_is_no_obstacle() -> None:
     assert gate(make_run([*[1.0] * 99, None]), [Claim("at_least", 0.8)]).verdict == "passed"
 
 
+@pytest.mark.long
 def test_not_worse_than_a_base() -> None:
     """The same 200 cases pass: worse by 5 % is excluded, better by anything is not shown."""
     base, run = make_run([1] * 190 + [0] * 10), make_run([1] * 190 + [0] * 10)

@@ -92,6 +92,7 @@ def test_attempts_do_not_help_if_cases_differ() -> None:
     assert len(set(yield_cases(plan(run, detect=0.1)))) == 1
 
 
+@pytest.mark.long
 def test_a_base_shows_the_noise_of_the_difference() -> None:
     """Both runs agree in every case: no case difference is left, whatever the cases do."""
     values = {f"case {number}": [float(number % 2)] * 2 for number in range(20)}
@@ -136,6 +137,7 @@ def test_the_cheapest_design_is_marked() -> None:
     assert cheapest.attempts * (cheapest.cases or 0) == min(row.attempts * (row.cases or 0) for row in rows)
 
 
+@pytest.mark.long
 def test_a_width_of_the_runs_own_interval() -> None:
     """Half as wide needs about four times as many cases."""
     wide, narrow = (yield_cases(plan(coins(), half_width=width))[0] or 0 for width in (0.1, 0.05))

@@ -106,6 +106,7 @@ def test_the_report_is_that_of_a_terminal(run: fairtrial.Run) -> None:
     assert "\x1b" not in report
 
 
+@pytest.mark.long
 def test_in_a_notebook_texts_are_returned_and_not_displayed(
     run: fairtrial.Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,6 +85,7 @@ def test_processes_change_nothing(file: Path, mode: str) -> None:
     _same(_lines(_job(file, mode, jobs=2)), _lines(_job(file, mode)))
 
 
+@pytest.mark.long
 def test_processes_change_nothing_without_embedder(tmp_path: Path) -> None:
     """Line for line the same bytes, of more chunks than are done without starting processes."""
     file = _write(tmp_path / "a.jsonl", [reasoning(number) for number in range(1500)])
@@ -93,6 +94,7 @@ def test_processes_change_nothing_without_embedder(tmp_path: Path) -> None:
     assert len(one) == 1500
 
 
+@pytest.mark.long
 def test_leave_one_out_does_not_depend_on_the_order_of_a_file(tmp_path: Path) -> None:
     """A file turned round has the same values, trace by trace."""
     traces = many(300)
@@ -216,6 +218,7 @@ def test_resuming_what_was_finished_adds_nothing_to_the_index(tmp_path: Path, mo
     assert len(VectorCache.load(tmp_path / "index")) == 60
 
 
+@pytest.mark.long
 def test_an_index_that_keeps_all_keeps_all_over_a_break(tmp_path: Path) -> None:
     """A sequence over an index without limit remembers every trace that was done before the break."""
     file, index = _write(tmp_path / "a.jsonl", many(1200)), tmp_path / "index"

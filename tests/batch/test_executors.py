@@ -32,6 +32,7 @@ def test_chunks_hold_every_item_once() -> None:
     assert list(split_into_chunks(range(7), 3)) == [[0, 1, 2], [3, 4, 5], [6]]
 
 
+@pytest.mark.long
 def test_processes_end_with_their_parent() -> None:
     """After kill -9 of the parent no worker is left: each holds the pipe open, which ends with the last of them."""
     script = (
@@ -53,6 +54,7 @@ def _die_once(mark: Path, number: int) -> int:
     return number
 
 
+@pytest.mark.long
 def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
     """Its chunks are repeated: nothing is lost, and nothing comes twice."""
     assert list(ProcessPool(2).map(partial(_die_once, tmp_path / "mark"), range(20))) == list(range(20))
@@ -83,6 +85,7 @@ def _wait_for_reader(pipe: Path, number: int) -> int:
     return number
 
 
+@pytest.mark.long
 def test_a_slow_chunk_holds_back_no_other(tmp_path: Path) -> None:
     """If the order does not matter, results come as they are ready. In order, the work would never end."""
     pipe = tmp_path / "pipe"
@@ -93,6 +96,7 @@ def test_a_slow_chunk_holds_back_no_other(tmp_path: Path) -> None:
     assert (sorted(early), list(results)) == ([1, 2, 3], [0])
 
 
+@pytest.mark.long
 def test_a_killed_worker_is_replaced_out_of_order(tmp_path: Path) -> None:
     """Its chunks are repeated: nothing is lost, and nothing comes twice."""
     results = ProcessPool(2).map(partial(_die_once, tmp_path / "mark"), range(20), in_order=False)

@@ -55,6 +55,7 @@ def test_an_obedient_agent_reaches_every_call() -> None:
     assert not [done for done in attacked_agents.WORLD if done.startswith("send_money")]
 
 
+@pytest.mark.long
 def test_a_deaf_agent_reaches_nothing() -> None:
     """No attack succeeds, although the agent read every text."""
     code, report = _attack("deaf", "--sample", "60")
@@ -65,6 +66,7 @@ def test_a_deaf_agent_reaches_nothing() -> None:
     assert report.success.estimate.high > 0.5  # two cases prove little, however many attacks there are
 
 
+@pytest.mark.long
 def test_attacked_conversations_have_a_process_each() -> None:
     """The attacks succeed as in one process, where the agent leaves its marks."""
     one = _attack("obedient", "--sample", "3")
@@ -173,6 +175,7 @@ def _obedient_run(agent: str = "obedient") -> str:
     return str(json.loads(Path("run.json").read_text())["run"]["id"])
 
 
+@pytest.mark.long
 def test_a_model_adapts_attacks_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that a model wrote succeeds where the table failed, and reaches no tool that the agent did not use."""
     asked: list[str] = []
@@ -228,6 +231,7 @@ def test_own_goals() -> None:
     assert (done.code, "needs tool" in done.err) == (2, True)
 
 
+@pytest.mark.long
 def test_equal_seeds_make_equal_attacks_and_a_run_is_resumed() -> None:
     """The choice depends on the seed only, and a finished run that is resumed asks the agent nothing."""
     _, first = _attack("deaf", "--sample", "6")

@@ -114,6 +114,7 @@ def test_an_eval_set_made_in_python_needs_all_attempts() -> None:
     assert package.evaluate(eval_set_of_files, moody, MATCH["criteria"], attempts=options).verdict == "passed"
 
 
+@pytest.mark.long
 def test_a_case_is_broken_in_a_comparison_if_its_rule_says_so() -> None:
     """9 of 10 attempts pass by the mean, and not if all have to."""
     run("--attempts", "10,all", "--store", "none")
@@ -124,6 +125,7 @@ def test_a_case_is_broken_in_a_comparison_if_its_rule_says_so() -> None:
     assert {move.flipped for move in package.compare("strict.json", "r.json").moved} == {"fixed"}
 
 
+@pytest.mark.long
 def test_markdown_leaves_out_attempts_of_a_case_that_passed() -> None:
     """One wrong attempt of ten is no reason to look, and the rule stands in the head."""
     run("--attempts", "10", "--markdown", "r.md")

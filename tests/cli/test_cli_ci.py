@@ -74,6 +74,7 @@ def test_outside_of_github_there_are_no_annotations() -> None:
     assert "::" not in fairtrial("run", *AGENT).out
 
 
+@pytest.mark.long
 def test_only_cases_that_failed_run_again() -> None:
     """By the verdicts of the earlier run; if all of them passed, nothing is left to run."""
     fairtrial("run", *AGENT, "--json", "r.json")
@@ -85,6 +86,7 @@ def test_only_cases_that_failed_run_again() -> None:
     assert (done.code, "every case passed" in done.err) == (2, True)
 
 
+@pytest.mark.long
 def test_only_recordings_of_cases_that_failed_are_scored_again() -> None:
     """`score` takes the verdicts of an earlier run or score, also of recordings that stay in their file."""
     fairtrial("record", *AGENT, "-o", "recorded.jsonl")

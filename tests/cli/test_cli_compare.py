@@ -70,6 +70,7 @@ def test_the_sentence_about_few_cases_is_in_the_language_of_the_terminal(
     assert sentence in fairtrial("--lang", language, "compare", *ids).out
 
 
+@pytest.mark.long
 def test_reports_and_exports_give_the_same_numbers(ids: tuple[str, str]) -> None:
     """A report that --json wrote, a run that was exported, and the store itself."""
     fairtrial("show", ids[0], "--json", "base.json")
@@ -104,6 +105,7 @@ def test_several_candidates_are_a_list(ids: tuple[str, str]) -> None:
     assert [document["runs"][1]["id"] for document in found] == [ids[1], third]
 
 
+@pytest.mark.long
 def test_all_runs_are_one_html_page(ids: tuple[str, str], tmp_path: Path) -> None:
     """It holds the conversations of each run, so that a file of a run is refused."""
     third = graded_run(BASE, store=DEFAULT_URL).info.id

@@ -76,6 +76,7 @@ def test_a_table_with_expected_replies_is_the_eval_set() -> None:
     assert done.out.splitlines()[-1] == "next: fairtrial run --profile ci"
 
 
+@pytest.mark.long
 def test_the_first_replies_become_expectations_where_nothing_is_expected() -> None:
     """The calls and the facts of these replies decide, and a sentence asks the user to read them."""
     done = fairtrial("init", "--agent", "my_agents:shop", "--csv", "items.csv")
@@ -87,6 +88,7 @@ def test_the_first_replies_become_expectations_where_nothing_is_expected() -> No
     assert "read evals/items.evalset.json: the replies in it are expected from now on" in done.out
 
 
+@pytest.mark.long
 def test_the_claim_is_the_highest_that_so_many_cases_can_show() -> None:
     """If all of n cases pass, the exact one-sided limit is 0.05 ** (1 / n). The limits go in steps of 5 points."""
     fairtrial("init", "--agent", "my_agents:shop", "--csv", "items.csv")
@@ -95,6 +97,7 @@ def test_the_claim_is_the_highest_that_so_many_cases_can_show() -> None:
     assert claim["at_least"] <= exact < claim["at_least"] + 0.05
 
 
+@pytest.mark.long
 def test_the_attempts_are_the_fewest_that_the_plan_finds_enough() -> None:
     """`fairtrial plan` says so about the same run."""
     fairtrial("init", "--agent", "my_agents:shop", "--csv", "items.csv")
@@ -115,6 +118,7 @@ def test_the_gate_passes_now_and_fails_for_a_worse_agent() -> None:
     assert fairtrial("run", "--profile", "ci").code == 1
 
 
+@pytest.mark.long
 def test_replies_without_facts_are_compared_by_words() -> None:
     """No other criterion without a model applies to them."""
     fairtrial("init", "--agent", "my_agents:polite", "--csv", "items.csv")
@@ -133,6 +137,7 @@ def test_recordings_need_no_agent() -> None:
     assert (ran.returncode, "cases at least 75 %" in ran.stdout) == (0, True), ran.stderr
 
 
+@pytest.mark.long
 def test_two_cases_make_no_claim() -> None:
     """The verdict of the run decides then, and the number of cases that would be enough is stated."""
     done = fairtrial("init", "--agent", "my_agents:capitals", "--csv", "capitals.csv")
@@ -140,6 +145,7 @@ def test_two_cases_make_no_claim() -> None:
     assert re.search(r"\d+ cases would show the pass rate to ±10 points", done.out)
 
 
+@pytest.mark.long
 def test_the_rule_of_the_gate_is_said_in_sentences_about_builds() -> None:
     """When a build is green, how often an agent as good as now gets there, and why the claim is not higher."""
     done = fairtrial("init", "--agent", "my_agents:shop", "--csv", "items.csv")
@@ -223,6 +229,7 @@ def test_a_terminal_asks_for_messages() -> None:
     ]
 
 
+@pytest.mark.long
 def test_recordings_are_scored_against_the_expectations_that_their_file_states() -> None:
     """A reply that contradicts its column `expected` fails. It is not the new expectation."""
     rows = "".join(f"Is item {number} there?,{'no' if number == 2 else 'yes'},yes\n" for number in range(4))

@@ -138,6 +138,7 @@ def test_a_run_that_cannot_be_decided_ends_at_its_attempts() -> None:
     assert "undecided after 2 of at most 2 attempts of each case" in done.out
 
 
+@pytest.mark.long
 def test_claims_against_a_base_take_as_many_waves_as_the_base_has() -> None:
     """The base has one attempt of each case."""
     base = fairtrial("run", "trips.evalset.json", "--agent", "commands:obedient", "--json", "-").json["run"]["id"]
@@ -149,6 +150,7 @@ def test_claims_against_a_base_take_as_many_waves_as_the_base_has() -> None:
     assert "undecided after 1 of at most 1 attempt of each case" in done.out
 
 
+@pytest.mark.long
 def test_a_resumed_run_comes_to_the_same_decision() -> None:
     """The evidence is computed again from the stored results, and more attempts may be allowed."""
     options = ("--agent", "commands:obedient", "--until-decided", "--at-least", "0.9")

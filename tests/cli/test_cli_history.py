@@ -41,6 +41,7 @@ def make_values(rng: random.Random, broken: int = 0) -> dict[str, list[float]]:
     return {name: [float(place >= broken and rng.random() < 0.97)] for place, name in enumerate(CASES)}
 
 
+@pytest.mark.long
 def test_a_step_is_named_with_the_runs_around_it_and_its_size() -> None:
     """Twelve of 40 cases break after the sixth run."""
     rng = random.Random(1)
@@ -56,6 +57,7 @@ def test_a_step_is_named_with_the_runs_around_it_and_its_size() -> None:
     assert change["low"] <= change["value"] <= change["high"] < 0
 
 
+@pytest.mark.long
 def test_without_a_change_no_step_is_shown() -> None:
     """The report says so, and how often it may be wrong."""
     rng = random.Random(2)
@@ -65,6 +67,7 @@ def test_without_a_change_no_step_is_shown() -> None:
     assert "At most one run in 1,000 shows a step although nothing changed." in done.out
 
 
+@pytest.mark.long
 def test_runs_of_mutate_are_no_part_of_the_agents_history() -> None:
     """`mutate` harms the replies on purpose. A history of its runs has their kind."""
     turn = {"user_content": said("Where is my order?"), "final_response": said("Order 17 is shipped.", "model")}
@@ -106,6 +109,7 @@ def test_runs_of_the_same_cases_without_a_comparison_do_not_deny_these_cases(
     assert UNCOMPARED in out
 
 
+@pytest.mark.long
 def test_a_new_threshold_begins_a_segment_and_is_no_step() -> None:
     """The same replies fail under the new threshold. That is not the agent's change."""
     values = {name: [0.7] for name in CASES}

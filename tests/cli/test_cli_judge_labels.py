@@ -190,6 +190,7 @@ def test_labels_stay_in_the_store() -> None:
     )
 
 
+@pytest.mark.long
 def test_labels_count_when_the_same_recordings_are_judged_again() -> None:
     """Another run over the same recordings uses the labels; a label of another criterion does not count."""
     run = judged()
@@ -199,6 +200,7 @@ def test_labels_count_when_the_same_recordings_are_judged_again() -> None:
     assert judged(other, name="other").calibrations == ()
 
 
+@pytest.mark.long
 def test_labels_of_another_run_are_assumed_to_hold() -> None:
     """A run of the same judge on other cases is corrected by Rogan and Gladen's formula, and says so."""
     first = judged(cases=range(CASES))
@@ -299,6 +301,7 @@ def longer(trace: Trace, case: EvalCase) -> bool:
     return int(case.id.removeprefix("q")) % 2 == 0 and bool(trace.invocations)
 
 
+@pytest.mark.long
 def test_compare_shows_the_states_of_judges_and_corrected_means() -> None:
     """The corrected rates of two runs of which people labelled other cases, with the sum of their variances."""
     first, second = judged(), judged(cases=range(30, 120))
@@ -320,6 +323,7 @@ def test_compare_shows_the_states_of_judges_and_corrected_means() -> None:
     assert half == pytest.approx(2.03 * (before.error**2 + after.error**2) ** 0.5, rel=0.01), "t of 34 degrees is 2.03"
 
 
+@pytest.mark.long
 def test_labels_of_the_same_cases_are_compared_case_by_case() -> None:
     """People accept two replies more of the second run: with all replies labelled, the difference is 2 in 60."""
     runs = judged(), judged()
@@ -351,6 +355,7 @@ def test_a_report_keeps_the_states_of_judges_for_compare() -> None:
     assert row["judge"] == "judge biased / good", "half of the labels of the first run count in the second"
 
 
+@pytest.mark.long
 def test_a_gate_on_a_useless_judge_is_undecided() -> None:
     """A judge that is not better than guessing opens no gate."""
     run = judged(longer)
@@ -479,6 +484,7 @@ def test_cases_that_rest_on_several_criteria_are_not_corrected() -> None:
     assert "decide about each criterion by itself" in texts[0]
 
 
+@pytest.mark.long
 def test_a_useless_judge_behind_all_cases_opens_no_gate() -> None:
     """Not only a claim about its own criterion is undecided."""
     run = judged(longer)

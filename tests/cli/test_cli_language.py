@@ -50,6 +50,7 @@ def test_the_locale_is_the_default(ids: tuple[str, str], monkeypatch: pytest.Mon
     assert "criterion" in fairtrial("show", ids[0], "--lang", "en").out
 
 
+@pytest.mark.long
 def test_files_stay_as_they_are(ids: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs read them. Only the HTML page has a language."""
     options = ["--json", "own.json", "--junit", "own.xml", "--markdown", "own.md"]

@@ -201,6 +201,7 @@ def test_the_list_shows_every_operator_with_an_example(folder: Path) -> None:
     assert folder
 
 
+@pytest.mark.long
 def test_a_run_to_reuse_must_exist(folder: Path) -> None:
     """`--reuse` names a stored run, for example an interrupted one, whose replies of judges are used again."""
     first = fairtrial("mutate", "shop.evalset.json", "--json", "-").json
@@ -240,6 +241,7 @@ def test_an_agent_is_run_in_degraded_environments(folder: Path, monkeypatch: pyt
     assert "1 inert mutant not in the score" in done.err
 
 
+@pytest.mark.long
 def test_degraded_conversations_have_a_process_each(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So does the conversation in which nothing is degraded. None is in the process of the command."""
     log = folder / "processes.log"
@@ -284,6 +286,7 @@ def equal(trace, case):
 """
 
 
+@pytest.mark.long
 def test_an_interrupted_run_goes_on_where_it_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names the command, and no mutant with a verdict is scored a second time."""
     (folder / "interrupting.py").write_text(SCORES)

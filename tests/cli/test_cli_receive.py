@@ -40,6 +40,7 @@ def receiver(*more: str) -> tuple[Any, str]:
     return process, read_url(process)
 
 
+@pytest.mark.long
 def test_ctrl_c_scores_what_is_finished_and_keeps_the_rest() -> None:
     """The report is that of `score`, and the exit code too."""
     process, url = receiver()
@@ -56,6 +57,7 @@ def test_ctrl_c_scores_what_is_finished_and_keeps_the_rest() -> None:
     assert "stored 1 trace that the run has not scored yet" in done.err
 
 
+@pytest.mark.long
 def test_a_receiver_keeps_no_personal_data() -> None:
     """The telephone number is not in the exported conversation. The reply is still compared with the expected one."""
     pytest.importorskip("phonenumbers", reason="the extra people is not installed")

@@ -22,6 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("folder")
 def test_scoring_later_gives_what_running_gives() -> None:
     """The same outcomes, whether an agent is run and scored or recorded and scored."""

@@ -53,6 +53,7 @@ def test_a_page_goes_without_personal_data_on_request() -> None:
         assert shown in json.dumps(list(page.attempts()))
 
 
+@pytest.mark.long
 def test_two_runs_stand_side_by_side() -> None:
     """Cases are joined by their ids; a case of one run only is called so."""
     base, candidate = run("--only", "good", "--only", "crash"), run("--only", "good", "--only", "fail*")
@@ -64,6 +65,7 @@ def test_two_runs_stand_side_by_side() -> None:
     assert [attempt["name"] for attempt in page.attempts(1)] == ["good", "fail[1]"]
 
 
+@pytest.mark.long
 def test_a_page_can_show_the_change_since_a_baseline() -> None:
     """With --baseline, the page names the cases that changed. It has the conversations of a base run of the store."""
     base = run("--only", "good")

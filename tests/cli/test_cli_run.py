@@ -378,6 +378,7 @@ def test_the_default_store_is_in_the_current_folder() -> None:
     assert "fairtrial show 20" in done.out
 
 
+@pytest.mark.long
 def test_scenarios_need_somebody_who_plays_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     """A case without a fixed conversation is never silently skipped."""
     for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY"):

@@ -40,6 +40,7 @@ def run(*more: str) -> str:
     return found
 
 
+@pytest.mark.long
 def test_runs_are_listed_newest_first() -> None:
     """Each run has a row: its id, its verdict, what it was."""
     first, second = run(), run("--only", "good", "--only", "crash")
@@ -118,6 +119,7 @@ def test_what_is_not_there_is_refused(arguments: list[str], said: str) -> None:
     assert (done.code, said in done.err) == (2, True), done.err
 
 
+@pytest.mark.long
 def test_show_lists_what_spoiled_invalid_attempts() -> None:
     """Below the numbers, passed or not; of one case it is shown with the case; a reread report has the same faults."""
     blank = case("blank", "")

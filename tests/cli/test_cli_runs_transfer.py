@@ -37,6 +37,7 @@ def lines(file: str) -> list[Any]:
     return [json.loads(line) for line in Path(file).read_bytes().splitlines()]
 
 
+@pytest.mark.long
 def test_a_removed_run_is_gone_with_everything_of_it() -> None:
     """The other runs stay."""
     first, second = run(), run()
@@ -61,6 +62,7 @@ def test_the_store_of_the_group_is_that_of_the_subcommand() -> None:
     assert runs(HERE) == []
 
 
+@pytest.mark.long
 def test_an_imported_run_is_the_run_that_was_exported() -> None:
     """Its reports are equal byte for byte, and so are its labels; a second export is the same file."""
     run_id = run()
@@ -157,6 +159,7 @@ def test_a_run_that_is_not_there_makes_no_file() -> None:
     assert (done.code, Path("run.jsonl").exists()) == (2, False)
 
 
+@pytest.mark.long
 def test_labels_are_kept_in_order_and_leave_with_their_run() -> None:
     """A person may change their mind: both labels stay. Removing the run removes them."""
     run_id = run()

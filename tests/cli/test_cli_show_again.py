@@ -27,6 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(file).unlink()
 
 
+@pytest.mark.long
 def test_the_json_report_is_made_again() -> None:
     """Durations, intervals and signatures included."""
     assert fairtrial("show", "2", "--json", "again.json").code == 0
@@ -40,6 +41,7 @@ def test_the_junit_report_is_made_again() -> None:
     assert Path("again.xml").read_bytes() == Path("r.xml").read_bytes()
 
 
+@pytest.mark.long
 def test_the_run_is_shown_beside_its_files() -> None:
     """As the command did that made it. With a report on stdout, people read stderr."""
     shown = fairtrial("show", "2").out

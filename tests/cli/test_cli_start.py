@@ -16,6 +16,7 @@ from fairtrial.cli import fairtrial as program
 SAMPLES = Path(formats.__file__).parent / "samples"
 
 
+@pytest.mark.long
 def test_demo_runs_the_example_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One case of the example fails, so that there is something to see. The demo itself succeeds."""
     enter(tmp_path, monkeypatch)

@@ -162,6 +162,7 @@ def test_parquet_holds_what_json_holds(tmp_path: Path) -> None:
     assert rows[0]["errors"] is None
 
 
+@pytest.mark.long
 def test_an_output_can_be_resumed_after_any_cut(tmp_path: Path) -> None:
     """Cut anywhere, half a line included, output and kept file end up as if nothing had happened."""
     file = _file(tmp_path, *[_trace(n) if n % 3 else WEAK | {"id": f"kp:trace:{n}"} for n in range(20)])

@@ -335,6 +335,7 @@ def test_a_recording_that_is_scored_again_counts_once() -> None:
     assert note in " ".join(done.json["notes"])
 
 
+@pytest.mark.long
 def test_other_replies_in_the_same_conversation_count() -> None:
     """The agent may answer the same question each day."""
     for value in (1.0, 0.9, 0.8):
@@ -359,6 +360,7 @@ def test_conversations_to_which_a_criterion_does_not_apply_are_counted() -> None
     assert "speed: 50 conversations left out: no outcome" in " ".join(done.json["notes"])
 
 
+@pytest.mark.long
 def test_labels_of_people_give_a_corrected_mean() -> None:
     """The judge passes 90 %, and people 90 % of these. The labels are in two runs, and are drawn at random."""
     rng = random.Random(10)

@@ -28,6 +28,7 @@ def rows(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[tuple[str, str],
     return {(own["area"], own["name"]): own for own in json.loads(done.output)}
 
 
+@pytest.mark.long
 def test_a_package_below_its_floor_is_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Both versions are shown, and the exit code is 1."""
     monkeypatch.setattr(examined, "version", lambda _: "0.1")
@@ -40,6 +41,7 @@ def test_a_package_below_its_floor_is_broken(monkeypatch: pytest.MonkeyPatch, tm
     assert CliRunner().invoke(doctor, [], standalone_mode=False).return_value == 1
 
 
+@pytest.mark.long
 def test_a_key_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The variable is enough."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")
@@ -50,6 +52,7 @@ def test_a_key_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert "very-secret" not in json.dumps(list(found.values()))
 
 
+@pytest.mark.long
 def test_a_store_that_is_no_database_is_broken(tmp_path: Path) -> None:
     """A missing store is not, because the first run makes it, and looking at it does not make it."""
     missing, wrong = tmp_path / "none.db", tmp_path / "wrong.db"

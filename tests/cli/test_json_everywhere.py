@@ -173,6 +173,7 @@ def test_redact_refuses_two_things_on_one_stream() -> None:
     assert (refused.code, "add --output" in refused.err) == (2, True)
 
 
+@pytest.mark.long
 def test_init_names_the_run_and_the_next_command() -> None:
     """A coding agent needs no reading of text."""
     begun = done("init", "--agent", "greeter:reply", "--csv", "cases.csv")

@@ -110,6 +110,7 @@ def test_batches_give_the_results_of_single_calls_at_half_the_price(
     assert {batch.kind for batch in server.batches.values()} == {kind}
 
 
+@pytest.mark.long
 def test_settled_questions_are_not_asked_again(tmp_path: Path, server: BatchServer) -> None:
     """With five votes that agree, three are asked, in one batch."""
     write_traffic(tmp_path, votes=5)
@@ -132,6 +133,7 @@ def test_requests_above_the_size_limits_are_split(
     assert [len(batch.requests) for batch in server.batches.values()] == [1] * NUMBER
 
 
+@pytest.mark.long
 def test_requests_that_fail_for_good_are_unscored_with_the_reason(tmp_path: Path, server: BatchServer) -> None:
     """The others of the batch have their verdicts."""
     write_traffic(tmp_path, votes=1)
@@ -165,6 +167,7 @@ def test_requests_that_expire_or_meet_an_overload_are_asked_in_another_batch(
     assert [len(batch.requests) for batch in server.batches.values()] == [NUMBER, 1]
 
 
+@pytest.mark.long
 def test_a_request_that_always_expires_is_given_up(tmp_path: Path, server: BatchServer) -> None:
     """After three batches."""
     write_traffic(tmp_path, votes=1)
@@ -195,6 +198,7 @@ def test_a_batch_that_somebody_cancelled_stops_the_run(kind: str, tmp_path: Path
     assert len(list(server.batches.values())[1].requests) == (1 if kind == "openai" else NUMBER)
 
 
+@pytest.mark.long
 def test_a_batch_beyond_the_queue_of_the_provider_waits_for_another(tmp_path: Path, server: BatchServer) -> None:
     """OpenAI refuses it some time after it was submitted."""
     write_traffic(tmp_path, votes=1)
@@ -213,6 +217,7 @@ def test_a_batch_beyond_the_queue_of_the_provider_waits_for_another(tmp_path: Pa
     assert any("has to wait until another has finished" in note for note in notes)
 
 
+@pytest.mark.long
 def test_a_refused_batch_stops_the_run_with_the_providers_words(tmp_path: Path, server: BatchServer) -> None:
     """--resume submits it again."""
     write_traffic(tmp_path, votes=1)
@@ -223,6 +228,7 @@ def test_a_refused_batch_stops_the_run_with_the_providers_words(tmp_path: Path, 
     assert len(server.batches) == 1
 
 
+@pytest.mark.long
 def test_the_budget_cuts_the_batches(tmp_path: Path, server: BatchServer) -> None:
     """Five calls are made. The other questions are unscored, and the reason says why."""
     write_traffic(tmp_path, votes=1)
@@ -231,6 +237,7 @@ def test_the_budget_cuts_the_batches(tmp_path: Path, server: BatchServer) -> Non
     assert "the budget of 5 calls is used up" in read_reasons(tmp_path / "out")
 
 
+@pytest.mark.long
 def test_the_budget_in_money_counts_expected_prices_at_half(tmp_path: Path, server: BatchServer) -> None:
     """So that a batch beyond the budget is not submitted in the first place."""
     write_traffic(tmp_path, votes=1)
@@ -281,6 +288,7 @@ def test_after_a_kill_the_same_batches_are_awaited(tmp_path: Path, server: Batch
     assert [len(batch.requests) for batch in server.batches.values()] == [NUMBER, NUMBER, open_questions]
 
 
+@pytest.mark.long
 def test_after_ctrl_c_the_same_batch_is_awaited(tmp_path: Path, server: BatchServer) -> None:
     """The command says that its batches stay at their provider."""
     write_traffic(tmp_path, votes=1)
@@ -356,6 +364,7 @@ def test_keys_do_not_reach_the_folder(tmp_path: Path, server: BatchServer) -> No
         assert path.is_dir() or KEYS["OPENAI_API_KEY"].encode() not in path.read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("server")
 def test_a_finished_folder_holds_no_open_batches(tmp_path: Path) -> None:
     """The requests take space, and nobody needs them any more."""

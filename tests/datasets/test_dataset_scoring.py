@@ -135,6 +135,7 @@ def test_the_files_of_two_processes_are_those_of_one(tmp_path: Path) -> None:
     assert [name for name in one if one[name] != many[name]] == [Path("manifest.json")]
 
 
+@pytest.mark.long
 def test_every_library_reads_the_tables(tmp_path: Path, config: Path) -> None:
     """DuckDB, pandas, Polars and pyarrow see the same 40 results, with their verdicts."""
     import duckdb
@@ -187,6 +188,7 @@ def test_small_files_share_the_tables_of_a_shard(tmp_path: Path, config: Path) -
     assert [Path(row["file"]).name for row in table(tmp_path / "out", "refused")] == ["20.jsonl"]
 
 
+@pytest.mark.long
 def test_workers_look_at_files_as_one_process_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The shards, the notes about columns and the files of spans are the same, in the order of the files."""
     monkeypatch.setattr(shards, "_GROUP_FILES", 2)
@@ -433,6 +435,7 @@ def test_the_store_holds_the_run_and_the_first_failures(tmp_path: Path) -> None:
     assert "cancel_order" in shown.out or "maybe" in shown.out
 
 
+@pytest.mark.long
 def test_show_promises_only_the_failures_that_the_store_holds(tmp_path: Path) -> None:
     """With --all, it would list no more of them."""
     recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i) for i in range(210)])
@@ -480,6 +483,7 @@ def test_a_run_whose_folder_is_gone_is_not_compared(tmp_path: Path, config: Path
     assert "holds no manifest.json; the store has only the attempts that did not pass" in done.err
 
 
+@pytest.mark.long
 def test_a_share_is_the_same_sample_in_another_order(tmp_path: Path, config: Path) -> None:
     """The hash of the id decides. Another seed gives another sample."""
     conversations = [conversation(i) for i in range(200)]
@@ -495,6 +499,7 @@ def test_a_share_is_the_same_sample_in_another_order(tmp_path: Path, config: Pat
     assert f"a sample of {len(ids[0])} of 200 conversations (seed 1)" in notes[0]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_shards")
 def test_a_number_of_conversations_is_met_exactly(tmp_path: Path, config: Path) -> None:
     """Also if they are spread over many shards."""

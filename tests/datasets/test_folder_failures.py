@@ -40,6 +40,7 @@ def numbers(found: Failures) -> list[tuple[Any, ...]]:
     ]
 
 
+@pytest.mark.long
 def test_modes_of_attempts_at_cases_are_those_of_a_run(tmp_path: Path) -> None:
     """Several conversations answer a case of an eval set, in several shards, and one case was never answered."""
     recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i, i % 5) for i in range(60)])
@@ -72,6 +73,7 @@ def test_modes_without_an_eval_set_are_those_of_a_run(tmp_path: Path, ids: int) 
     assert fairtrial.failures(folder).failed_cases == ids
 
 
+@pytest.mark.long
 def test_the_command_lists_the_modes_of_a_folder(tmp_path: Path) -> None:
     """The command takes a folder, and lists the attempts of a mode. Notes of people need the run in the store."""
     recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i, i % 5) for i in range(60)])
@@ -84,6 +86,7 @@ def test_the_command_lists_the_modes_of_a_folder(tmp_path: Path) -> None:
     assert "give the id of the run" in refused.err
 
 
+@pytest.mark.long
 def test_a_mode_of_a_folder_becomes_a_guard_and_cases(tmp_path: Path) -> None:
     """The guard fails all 20 kept attempts of the mode. A folder keeps no pass, so that none was tried."""
     recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i, i % 5) for i in range(60)])
@@ -173,6 +176,7 @@ def test_traffic_that_answers_the_same_cases_is_compared_case_by_case(tmp_path: 
     assert own.now == pytest.approx(0.25)
 
 
+@pytest.mark.long
 def test_a_folder_of_an_earlier_version_is_refused(tmp_path: Path) -> None:
     """A folder without decisive steps does not say that nothing failed."""
     recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i, i % 5) for i in range(60)])

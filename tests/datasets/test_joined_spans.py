@@ -41,6 +41,7 @@ def test_turns_of_a_conversation_in_several_files_are_one_conversation(tmp_path:
     assert turns == [2] * 8
 
 
+@pytest.mark.long
 def test_late_spans_score_their_conversations_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupted run goes on, scores only parts with changed conversations again, and names them."""
     monkeypatch.setattr("fairtrial.loading.shards.SHARD_BYTES", 2048)
@@ -96,6 +97,7 @@ def test_late_spans_go_into_a_finished_folder(tmp_path: Path) -> None:
     assert (tmp_path / "out/manifest.json").exists()
 
 
+@pytest.mark.long
 def test_a_case_that_a_late_span_answers_is_not_unanswered_any_more(tmp_path: Path) -> None:
     """Its conversation was refused, and the case had an error of its own. Both are gone."""
     case_set, options = write_late_case(tmp_path)
@@ -145,6 +147,7 @@ def test_an_object_that_begins_with_something_else_is_not_copied() -> None:
     assert not begins_otherwise(b"PAR1....")
 
 
+@pytest.mark.long
 def test_a_row_that_many_rows_share_is_refused_in_a_shard(tmp_path: Path) -> None:
     """A megabyte stands once in the file, and 3,000 times in its rows."""
     text = json.dumps({"messages": [{"role": "user", "content": "x" * (1 << 20)}]})

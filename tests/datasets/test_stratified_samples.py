@@ -91,6 +91,7 @@ def test_each_value_of_a_field_is_sampled_in_proportion(
     assert criterion["pass_rate"]["value"] == pytest.approx(140 / 200)
 
 
+@pytest.mark.long
 def test_the_same_conversations_are_sampled_tomorrow(tmp_path: Path, config: Path) -> None:
     """In another order, as another format, and with other workers. Another seed samples others."""
     rows = make_conversations(100)

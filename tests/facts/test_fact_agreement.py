@@ -124,6 +124,7 @@ def test_dates_of_two_orders_are_undecided() -> None:
     assert [finding.state for finding in day_first.findings] == ["found"]
 
 
+@pytest.mark.long
 @given(st.sampled_from(LANGUAGES), st.integers(0, 400))
 def test_a_text_agrees_with_itself(language: str, row: int) -> None:
     """No reference contradicts or misses itself."""

@@ -70,6 +70,7 @@ def test_a_run_without_failures() -> None:
     assert f"No attempt of run {run} failed." in fairtrial("failures", run).out
 
 
+@pytest.mark.long
 def test_a_new_mode_between_two_runs() -> None:
     """A mode of nine of 40 cases that the earlier run did not have is new, also in Markdown."""
     earlier, now = stored(0, 3, 37), stored(9, 0, 31)
@@ -139,6 +140,7 @@ def test_the_page_escapes_foreign_texts() -> None:
     assert "<img" not in Path("page.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_show_of_a_failed_run_ends_with_its_largest_modes() -> None:
     """The three largest modes stand at the end of the run, and none at the end of a run that passed."""
     run = stored(2, 3)

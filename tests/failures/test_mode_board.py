@@ -121,6 +121,7 @@ def open_board(url: str, *modes: tuple[Signature, ...]) -> ModeBoard:
     return ModeBoard(Store(url), lambda _: failures_with(url, *modes))
 
 
+@pytest.mark.long
 def test_a_mode_keeps_the_name_of_people_when_another_mode_comes(url: str) -> None:
     """The other mode has the same name in words, so that both get brackets, and nobody renamed it."""
     open_board(url, AMOUNT).change(NOW, BoardRequest("ann", 0, "rename", "pay: arguments differ", "pays wrongly"))
@@ -183,6 +184,7 @@ def test_two_people_cannot_overwrite_each_other(viewer: api.StoreViewer) -> None
     assert totals(viewer.board.view(NOW))["one"] == 9
 
 
+@pytest.mark.long
 def test_many_people_at_once_lose_nothing(url: str) -> None:
     """Eight people on viewers of their own: every note is there, and every change of a mode that was accepted."""
 
@@ -267,6 +269,7 @@ def test_failures_of_a_queue_come_first(viewer: api.StoreViewer, url: str) -> No
     assert viewer.board.view(NOW).drawn == 1
 
 
+@pytest.mark.long
 def test_a_board_shows_as_many_cards_as_it_is_asked_for(tmp_path: Path) -> None:
     """Of 120 failures in one mode, the first 50, all, or the 60 that a queue drew."""
     url = f"sqlite:///{tmp_path}/large.db"

@@ -117,6 +117,7 @@ def test_the_cases_of_a_mode_become_an_eval_set() -> None:
 NOTE_OF_A_TOOL = "The customer of this ticket wants a room with a view, and nothing else."
 
 
+@pytest.mark.long
 def test_a_regression_set_loads_scores_and_is_written_again() -> None:
     """Keys of another tool stand in the metadata, once, however often the set of a run becomes the set of the next."""
     eval_set = EvalSet("tickets", tuple(replace(booking(n, "en"), extra={"ticket": NOTE_OF_A_TOOL}) for n in range(3)))

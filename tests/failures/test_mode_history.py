@@ -54,6 +54,7 @@ def test_a_mode_is_new(url: str) -> None:
     assert own.cases == (None, None, 2)
 
 
+@pytest.mark.long
 def test_more_runs_take_no_more_queries(url: str) -> None:
     """Three runs and six runs take as many."""
     numbers = []
@@ -74,6 +75,7 @@ def test_more_runs_take_no_more_queries(url: str) -> None:
     assert numbers[0] == numbers[1] > 0
 
 
+@pytest.mark.long
 def test_a_mode_was_seen_before(url: str) -> None:
     """A run without it does not mean that it is gone: chance explains one such run."""
     runs = [add_run(url, [SUITE, SUITE] * present) for present in (1, 0, 1)]

@@ -76,6 +76,7 @@ def test_half_is_random_and_every_mode_has_its_share() -> None:
     assert counts["x"] >= 5
 
 
+@pytest.mark.long
 def test_the_stated_probabilities_are_those_of_the_draw() -> None:
     """Over 4,000 draws, each kind of item is drawn as often as its probability says."""
     times: Counter[str] = Counter()

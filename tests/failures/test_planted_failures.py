@@ -91,6 +91,7 @@ def test_two_readings_of_a_run_are_equal(planted: tuple[list[Planted], Run, Fail
     assert failures(run) == found
 
 
+@pytest.mark.long
 def test_the_order_of_cases_changes_no_mode(planted: tuple[list[Planted], Run, Failures]) -> None:
     """A run whose cases come in the reverse order has the same modes with the same names and counts."""
     own, _, found = planted

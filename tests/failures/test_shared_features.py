@@ -19,6 +19,7 @@ def tags(rng: random.Random) -> frozenset[str]:
     return frozenset(f"tag {number}" for number in range(20) if rng.random() < 0.05 + 0.03 * number)
 
 
+@pytest.mark.long
 def test_random_tags_are_rarely_claimed() -> None:
     """Of 200 runs whose tags are random, at most 10 % claim that failures share one."""
     claims = 0
@@ -76,6 +77,7 @@ def test_fisher_by_hand() -> None:
     assert fisher(0, 5, 0, 9) == 1
 
 
+@pytest.mark.long
 def test_large_counts_are_close_to_the_exact_test() -> None:
     """Beyond 4,000 units the chi-square test stands in, with nearly the same p value."""
     exact, approximate = fisher(1010, 2000, 950, 2000), fisher(1011, 2001, 951, 2001)

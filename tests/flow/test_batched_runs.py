@@ -129,6 +129,7 @@ def test_the_same_command_goes_on_with_the_same_run_and_batches(
     assert len(api.runs(f"sqlite:///{tmp_path}/runs.db")) == 1
 
 
+@pytest.mark.long
 def test_other_inputs_are_another_run(tmp_path: Path, server: BatchServer) -> None:
     """The batches of the first stay at their provider."""
     write_dialogues(tmp_path)

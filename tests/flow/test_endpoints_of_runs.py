@@ -103,6 +103,7 @@ def run(*more: str) -> Any:
     return fairtrial("run", "s.scenarios.json", "--agent", "endpoint_agent:reply", "--store", STORE, *more)
 
 
+@pytest.mark.long
 def test_cloud_and_local_judges_vote_together_and_each_gets_its_own_key(servers: Servers) -> None:
     """OpenAI's and Google's keys go where the environment says; no server of the configuration sees them."""
     configure(servers)
@@ -117,6 +118,7 @@ def test_cloud_and_local_judges_vote_together_and_each_gets_its_own_key(servers:
     assert {request.model for request in servers.by_name["bare"].requests} == {"bare"}
 
 
+@pytest.mark.long
 def test_no_secret_of_an_endpoint_is_stored_or_recorded(servers: Servers) -> None:
     """Neither in the store, nor in the cassette, nor in the report, nor in the output."""
     configure(servers)

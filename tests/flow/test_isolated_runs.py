@@ -132,6 +132,7 @@ def test_a_process_for_each_conversation_starts_afresh() -> None:
     assert replies(held("reply", "process", "a", "b", attempts=2)) == ["ok"] * 4
 
 
+@pytest.mark.long
 def test_a_process_for_each_case_is_shared_by_its_attempts() -> None:
     """The second attempt sees what the first left, and the second case does not."""
     assert replies(held("reply", "case", "a", "b", attempts=2, concurrency=1)) == ["ok", "seen 2"] * 2
@@ -240,6 +241,7 @@ def test_an_agent_that_a_process_would_not_separate_is_refused(agent: object, ho
         fairtrial.evaluate("two.evalset.json", agent, holding=holding)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_a_function_of_a_module_is_found_by_its_name() -> None:
     """A function that can be imported needs no text."""
     run = fairtrial.evaluate("two.evalset.json", loud, holding=Holding("process"))

@@ -114,6 +114,7 @@ def test_a_judge_that_ignores_units_is_wrong_by_that_rule_only(tmp_path: Path, m
     assert "✗ final_response_match/1 (units, en): must be fails, got holds: because" in done.out
 
 
+@pytest.mark.long
 def test_the_interval_is_that_of_wilson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """3 of 6 is between 0.1876 and 0.8124, by the published formula."""
     calls = iter(range(100))
@@ -139,6 +140,7 @@ def test_unreadable_answers_are_counted_apart(tmp_path: Path, monkeypatch: pytes
     assert "2 without a readable answer" in done.out
 
 
+@pytest.mark.long
 def test_a_budget_ends_the_check_with_questions_of_every_prompt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +168,7 @@ def test_an_unknown_prompt_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.
     assert "prompt 'safty' does not exist; did you mean 'safety'" in done.err
 
 
+@pytest.mark.long
 def test_ctrl_c_shows_the_answers_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the exit code of an interruption."""
     enter(tmp_path, monkeypatch)

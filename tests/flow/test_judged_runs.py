@@ -235,6 +235,7 @@ def moody(request: Request) -> Any:
     return "unreadable" if mood % 5 == 0 else request.answers("valid" if mood % 2 else "invalid")
 
 
+@pytest.mark.long
 def test_a_replay_gives_the_same_cases_and_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Abstentions and failures included, and no socket is opened."""
     write_case_files(tmp_path, 12)
@@ -252,6 +253,7 @@ def test_a_missing_entry_ends_the_replay(tmp_path: Path, monkeypatch: pytest.Mon
         played(tmp_path, monkeypatch)
 
 
+@pytest.mark.long
 def test_no_key_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that repeats the key in replies and errors gets it into neither cassette nor store."""
 
@@ -369,6 +371,7 @@ def test_ping_says_what_a_run_would_cost(tmp_path: Path, monkeypatch: pytest.Mon
     assert "3 calls, with openai/gpt-4o-mini $0.0006" in told
 
 
+@pytest.mark.long
 def test_ping_asks_the_models_of_a_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them once, where the config says that it is; a price that nobody knows is said to be unknown."""
     evalset, config = write_case_files(tmp_path, 1)

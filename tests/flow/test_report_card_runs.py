@@ -74,6 +74,7 @@ def test_items_that_are_not_judged_as_labelled_are_listed(tmp_path: Path, monkey
     assert group["misses"] == []
 
 
+@pytest.mark.long
 def test_a_grade_is_a_miss_if_it_is_on_the_other_side_of_the_threshold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

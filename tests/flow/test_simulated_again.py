@@ -47,6 +47,7 @@ def recorded() -> dict[tuple[int, int], Recording]:
     return found
 
 
+@pytest.mark.long
 def test_ctrl_c_keeps_what_is_finished_and_resume_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Finished conversations stand as they are; of the one that was cut off no call is made a second time."""
     reached, calls = threading.Event(), Counter[int]()

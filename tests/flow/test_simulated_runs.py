@@ -135,6 +135,7 @@ def test_a_dropped_connection_is_tried_again(tmp_path: Path, monkeypatch: pytest
     assert (result.failure, result.ended_by) == (None, "stop")
 
 
+@pytest.mark.long
 def test_conversations_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each simulated user sees its own conversation only."""
     with Loopback(lambda _: "and then?") as server:

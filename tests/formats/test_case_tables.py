@@ -406,6 +406,7 @@ def test_hostile_cells_are_text(text: str) -> None:
     assert summary(table([row, {"input": "a", "expected": "b"}]))[0] == (text or "x", text or "x", None)
 
 
+@pytest.mark.long
 def test_hostile_tables_end_soon() -> None:
     """Very many columns, quotes without an end, and deep JSON in a cell are refused or read in no time."""
     wide = ",".join(f"column{i}" for i in range(20_000))

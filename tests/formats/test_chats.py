@@ -90,6 +90,7 @@ def test_a_real_file_passes_the_eval_set_of_its_dialogue(name: str, shared: Path
     assert [outcome.score.value for case in run.cases for outcome in case.outcomes if outcome.threshold] == [1.0, 1.0]
 
 
+@pytest.mark.long
 @pytest.mark.shared
 def test_no_other_real_file_passes_as_messages(shared: Path) -> None:
     """A trace of another kind is refused in words."""

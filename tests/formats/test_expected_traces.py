@@ -169,6 +169,7 @@ def nested_calls(invocation: Invocation) -> int:
     return sum(len(each.tool_calls) + nested_calls(each) for each in inner)
 
 
+@pytest.mark.long
 def test_every_other_file_loads() -> None:
     """A file without an expectation holds a conversation all the same."""
     named = {file for entry in ENTRIES for file in entry["files"]}

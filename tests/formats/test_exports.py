@@ -248,6 +248,7 @@ def calls(draw: st.DrawFn) -> list[Step]:
     return steps
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(TEXTS, calls(), TEXTS), min_size=1, max_size=3))
 def test_any_conversation_is_the_same_after_an_export(turns: list[tuple[str, list[Step], str]]) -> None:
     """Also if the user says the same twice."""

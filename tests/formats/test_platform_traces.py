@@ -611,6 +611,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
     return [(value, key) for key, _ in inner] + [place for _, item in inner for place in places(item)]
 
 
+@pytest.mark.long
 @given(st.sampled_from([*PLATFORMS, lambda: [TRAJECTORY]]), st.data())
 def test_anything_in_any_place_is_read_or_refused(platform: Any, data: st.DataObject) -> None:
     """A hostile file never ends in a traceback."""

@@ -46,6 +46,7 @@ def test_nothing_is_lost() -> None:
     assert read(line(WHOLE), "a.jsonl").recordings == (WHOLE,)
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(st.text(), st.text(), st.integers(1, 9)), min_size=1))
 def test_lines_are_read_in_order(said: list[tuple[str, str, int]]) -> None:
     """Any number of recordings, whatever their ids and texts."""

@@ -361,6 +361,7 @@ def test_a_description_can_be_replaced() -> None:
     assert changed.endswith(b"---\n# Tides\n")
 
 
+@pytest.mark.long
 @pytest.mark.shared
 def test_every_kept_eval_file_is_read_or_named(shared: Path) -> None:
     """The kept repositories hold 6 files of evals with 51 cases, 2 of queries, 2 specifications and a tasks.yaml."""

@@ -33,6 +33,7 @@ def test_a_date_beyond_64_bits_of_nanoseconds_is_no_time_of_a_span(text: str) ->
     assert nanoseconds(str(2**64)) is None
 
 
+@pytest.mark.long
 @given(st.datetimes(timezones=st.timezones()))
 def test_every_date_is_seconds_or_nothing(moment: datetime) -> None:
     """The first and the last day of the calendar included, in every zone."""

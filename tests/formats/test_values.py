@@ -35,6 +35,7 @@ def _blocks(text: str, size: int) -> Iterator[bytes]:
     return (data[start : start + size] for start in range(0, len(data), size))
 
 
+@pytest.mark.long
 @given(OBJECTS, st.integers(1, 40), st.booleans())
 def test_lines_do_not_depend_on_the_blocks(values: list[Any], size: int, escaped: bool) -> None:
     """A block may end in the middle of a character, and blank lines do not count."""
@@ -42,6 +43,7 @@ def test_lines_do_not_depend_on_the_blocks(values: list[Any], size: int, escaped
     assert list(iter_values(_blocks(text, size))) == values
 
 
+@pytest.mark.long
 @given(OBJECTS, st.integers(1, 40), st.sampled_from([None, 1]))
 def test_arrays_do_not_depend_on_the_blocks(values: list[Any], size: int, indent: int | None) -> None:
     """Brackets and quotes in strings do not end an item."""

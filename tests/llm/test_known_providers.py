@@ -185,6 +185,7 @@ def test_a_prefix_goes_before_the_variable_of_vertex_ai(monkeypatch: pytest.Monk
     assert address("gemini/gemini-2.5-flash").provider == "google"
 
 
+@pytest.mark.long
 def test_missing_credentials_of_google_cloud_are_reported(google_cloud: Path) -> None:
     """With what to do."""
     google_cloud.write_text("{}")

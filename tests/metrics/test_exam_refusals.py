@@ -40,6 +40,7 @@ def test_the_tail_is_that_of_the_binomial_distribution() -> None:
     assert [chance_of_wrong(wrong, 2) for wrong in (0, 1, 2)] == pytest.approx([1.0, 1 - 0.95**2, 0.05**2])
 
 
+@pytest.mark.long
 def test_a_judge_that_is_right_in_95_percent_is_refused_in_fewer_than_2_of_100_exams() -> None:
     """The chances of the rules add up to less than 2 %, and 400 exams have at most 12 refusals."""
     assert sum(CHANCES.values()) < 0.02
@@ -131,12 +132,14 @@ def test_canaries_of_a_run_find_a_planted_judge(planted: Planted) -> None:
     assert asyncio.run(canary_alarm(planted, 1, 60))[0]
 
 
+@pytest.mark.long
 def test_a_good_judge_is_not_refused() -> None:
     """It is wrong about 3 % of the questions by chance."""
     assert asyncio.run(check_refusals(GOOD, 1, PROMPT))[0] == ()
     assert asyncio.run(canary_alarm(GOOD, 1, 60))[0] == ""
 
 
+@pytest.mark.long
 def test_a_judge_that_drifts_is_named_with_its_evidence() -> None:
     """It is right about all canaries before the run, and passes everything after 100 questions."""
     drifting = next(own for own in JUDGES if own.name == "drifting")

@@ -107,6 +107,7 @@ def test_an_order_needs_a_shared_value(shares: bool) -> None:
     assert ("look_before_act" in [own.rule.id for own in mine_rules(rows)]) is shares
 
 
+@pytest.mark.long
 def test_attempts_at_one_case_are_one_case() -> None:
     """Many attempts at few cases propose no rule."""
     rows = _world(1, _CASES)

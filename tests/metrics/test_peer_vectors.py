@@ -52,6 +52,7 @@ def cast(letters: str) -> int:
     return sum(letter in VALIDITY for letter in letters)
 
 
+@pytest.mark.long
 def test_final_response_match_is_the_peers_where_a_quorum_voted() -> None:
     """Each invocation with at least half of its votes and no failed call has the peer's number."""
     compared = 0

@@ -73,6 +73,7 @@ def test_every_form_is_broken(form: dict[str, Any]) -> None:
     assert 0.0 in [metric(Trace(mutant), case).value for mutant in mutants if mutant is not None]
 
 
+@pytest.mark.long
 def test_a_rule_that_catches_nothing_is_seen() -> None:
     """Planning warns of rules that no change breaks, that no conversation is about, and that no change was made for."""
     rules = [

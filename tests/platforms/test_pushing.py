@@ -47,6 +47,7 @@ def push(run: str, target: str, service: Service) -> None:
     assert done.code == 0, done.err
 
 
+@pytest.mark.long
 def test_scores_are_in_langfuse_once() -> None:
     """On the trace of their invocation, with the verdict."""
     langfuse = FakeLangfuse()
@@ -62,6 +63,7 @@ def test_scores_are_in_langfuse_once() -> None:
     assert scores[0]["metadata"]["run.id"] == run
 
 
+@pytest.mark.long
 def test_scores_are_in_phoenix_once() -> None:
     """As annotations of the root span."""
     phoenix = FakePhoenix()
@@ -160,6 +162,7 @@ def labels(run: str) -> list[tuple[str, float | None, str, str]]:
     ]
 
 
+@pytest.mark.long
 def test_annotations_of_langfuse_become_labels_once() -> None:
     """Scores of other sources and other traces do not. A name may stand for a criterion."""
     langfuse = FakeLangfuse()
@@ -205,6 +208,7 @@ def test_a_number_that_is_no_score_leaves_the_other_labels(value: float) -> None
         assert f"or no value of its range: {CRITERION}" in done.err
 
 
+@pytest.mark.long
 def test_annotations_of_people_in_phoenix_become_labels() -> None:
     """On spans and traces. Ours do not come back."""
     phoenix = FakePhoenix()
@@ -233,6 +237,7 @@ def test_phoenix_may_not_know_the_spans_of_a_run() -> None:
     assert (missing.code, "/v1/projects/default answers with status 404" in missing.err) == (2, True)
 
 
+@pytest.mark.long
 def test_feedback_of_people_in_langsmith_becomes_labels() -> None:
     """Feedback of models and our own does not."""
     langsmith = FakeLangSmith()
@@ -261,6 +266,7 @@ def test_evaluations_in_a_file_of_otlp_become_labels() -> None:
     assert labels(run) == [(CRITERION, 0.5, "OpenTelemetry", "")]
 
 
+@pytest.mark.long
 def test_labels_of_people_are_pushed_too() -> None:
     """As annotations of a human, beside the score."""
     phoenix = FakePhoenix()

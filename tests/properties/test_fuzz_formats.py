@@ -59,6 +59,7 @@ def test_anything_that_resembles_json(text: str) -> None:
     outcome(text.encode())
 
 
+@pytest.mark.long
 @given(json_values)
 def test_any_json(value: Any) -> None:
     """JSON of no known kind."""

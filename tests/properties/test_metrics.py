@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isclose
 from typing import Any, Literal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,6 +53,7 @@ def test_every_list_matches_itself(actual: list[ToolCall]) -> None:
         assert value(ToolTrajectory(match_type=kind, partial="edit"), actual, actual) == 1
 
 
+@pytest.mark.long
 @given(st.lists(numbered, max_size=5), st.lists(numbered, max_size=5), st.data())
 def test_any_order_does_not_depend_on_the_order_of_calls(
     actual: list[ToolCall], expected: list[ToolCall], data: st.DataObject

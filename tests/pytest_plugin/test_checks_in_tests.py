@@ -76,6 +76,7 @@ def test_an_agent_that_raises_shows_its_traceback(folder: pytest.Pytester) -> No
     result.stdout.fnmatch_lines(["agent: RuntimeError: the shop is closed (refund_agents.py, line 9)", "*in broken"])
 
 
+@pytest.mark.long
 def test_checks_are_in_the_run_with_the_cases(folder: pytest.Pytester) -> None:
     """One run holds everything that the session checked, under the names of its tests."""
     folder.makepyfile(

@@ -100,6 +100,7 @@ def test_only_selected_cases_are_run(pytester: pytest.Pytester) -> None:
     assert calls(pytester) == ["best", "good"]
 
 
+@pytest.mark.long
 def test_the_agent_may_be_a_fixture(pytester: pytest.Pytester) -> None:
     """With a parameter, each value is an agent of its own."""
     prepare(pytester, "good")
@@ -180,6 +181,7 @@ def test_attempts_of_the_configuration_are_those_of_tests(pytester: pytest.Pytes
     result.stdout.fnmatch_lines(["*1 case: 1 passed  (needed: any attempt passes)*"])
 
 
+@pytest.mark.long
 def test_unscored_cases_fail_with_the_word_or_are_skipped(pytester: pytest.Pytester) -> None:
     """--fairtrial-allow-unscored skips them."""
     prepare(pytester, "good")
@@ -229,6 +231,7 @@ def test_a_case_to_which_nothing_applies_is_skipped(pytester: pytest.Pytester) -
     result.stdout.fnmatch_lines(["*not applicable; no tools here*"])
 
 
+@pytest.mark.long
 def test_a_default_that_applies_to_no_case_does_not_count(pytester: pytest.Pytester) -> None:
     """The run passes as its tests do. Beside a test whose configuration asks for the criterion, it is unscored."""
     prepare(pytester)
@@ -298,6 +301,7 @@ def test_a_mark_that_cannot_be_run_is_an_error(pytester: pytest.Pytester, mark: 
     assert "Traceback" not in output
 
 
+@pytest.mark.long
 def test_reruns_are_refused(pytester: pytest.Pytester) -> None:
     """pytest-rerunfailures would hide attempts. A test may say that it is not repeated."""
     prepare(pytester, "good")

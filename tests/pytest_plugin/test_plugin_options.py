@@ -19,6 +19,7 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 def test_reports_are_written(pytester: pytest.Pytester) -> None:
     """JSON and Markdown of the whole session, in folders that are made for them."""
     prepare(pytester, "good", "fail")
@@ -29,6 +30,7 @@ def test_reports_are_written(pytester: pytest.Pytester) -> None:
     assert "<code>fail</code>: failed" in (pytester.path / "out" / "run.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_ini_file_states_every_option(pytester: pytest.Pytester) -> None:
     """The command line has precedence."""
     prepare(pytester, "good", "better", "fail")
@@ -41,6 +43,7 @@ def test_the_ini_file_states_every_option(pytester: pytest.Pytester) -> None:
     assert calls(pytester) == ["better", "better", "good"]
 
 
+@pytest.mark.long
 def test_cases_have_a_process_each(pytester: pytest.Pytester) -> None:
     """Without the option, all cases are in the process of pytest."""
     prepare(pytester, "good", "better")
@@ -82,6 +85,7 @@ def test_eval_sets_are_collected_themselves(pytester: pytest.Pytester) -> None:
     assert session(pytester).ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
+@pytest.mark.long
 def test_a_broken_eval_set_is_an_error_of_collection(pytester: pytest.Pytester) -> None:
     """With the place in the file, and without a traceback of ours."""
     pytester.path.joinpath("bad.evalset.json").write_text('{"eval_set_id": "x", "eval_cases": 3}', encoding="utf-8")

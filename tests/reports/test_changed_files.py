@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -133,6 +134,7 @@ def test_markdown_does_not_list_the_attempts_without_the_skill() -> None:
     assert ("<code>c0</code>" in text, "<code>c1</code>" in text) == (False, True)
 
 
+@pytest.mark.long
 @given(
     st.text(st.sampled_from("`~\n<>|+-@ a\x1b\u202e"), max_size=200), st.text(st.sampled_from("`\n/+- a"), min_size=1)
 )
@@ -145,6 +147,7 @@ def test_no_text_of_an_agent_closes_the_fence(content: str, path: str) -> None:
     assert "\x1b" not in "".join(token.content for token in tokens)
 
 
+@pytest.mark.long
 def test_many_large_changes_are_bounded() -> None:
     """A report of 20 attempts with a hundred large files still fits a comment."""
     files = tuple(FileChange(f"f{n}.txt", "added", 10**6, "x" * 5000) for n in range(100))

@@ -8,6 +8,8 @@ import json
 import tempfile
 import tracemalloc
 
+import pytest
+
 from fairtrial.reports.html_index import IndexedRows, data_element, page_pieces
 from fairtrial.reports.views.view_shapes import AttemptRow, CaseRow, CaseVerdict
 
@@ -17,6 +19,7 @@ def row(position: int, verdict: CaseVerdict = "passed", query: str = "") -> Case
     return CaseRow(position, f"case_{position}", "shop", verdict, [AttemptRow(position, 1, verdict)], query)
 
 
+@pytest.mark.long
 def test_the_index_of_many_cases_takes_little_memory() -> None:
     """1,000 cases whose JSON has 10 MB are in the element in their order, with a peak below 4 MB."""
     with tempfile.TemporaryFile() as file:

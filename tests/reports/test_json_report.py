@@ -21,6 +21,7 @@ from schema_checks import check_shape
 SCHEMA = Path(__file__).parents[2] / "docs" / "schema.json"
 
 
+@pytest.mark.long
 def test_the_schema_in_the_documentation_is_the_generated_one() -> None:
     """`make docs` was run after the last change of a shape."""
     done = subprocess.run([sys.executable, "-m", "fairtrial.reports.schemas"], capture_output=True, check=True)

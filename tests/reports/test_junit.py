@@ -152,6 +152,7 @@ hostile = st.text(st.characters(codec="utf-8", exclude_categories=())) | st.samp
 )
 
 
+@pytest.mark.long
 @given(name=hostile, reason=hostile, cause=hostile, criterion=hostile)
 def test_hostile_text_is_still_xml(name: str, reason: str, cause: str, criterion: str) -> None:
     """Whatever stands in ids, reasons, causes and names of criteria, the file can be parsed and holds every case."""

@@ -58,6 +58,7 @@ def test_intervals_are_lines_around_points() -> None:
     assert spans == [[0.25, 0.75], [0.5], [0.1, 0.9], [0.4]]
 
 
+@pytest.mark.long
 def test_attempts_are_a_grid_with_marks() -> None:
     """A row for each case, and the verdict as mark and colour."""
     axes = drawn(plots.plot_attempts(RESULTS))
@@ -74,6 +75,7 @@ def test_a_histogram_holds_every_value_and_the_threshold() -> None:
         plots.plot_histogram(RESULTS, "nothing")
 
 
+@pytest.mark.long
 def test_no_legend_hides_data() -> None:
     """Each legend stands above the axes."""
     own = Calibration("safe", "m", JudgeState.BIASED, judged=Estimate(0.9, 0.8, 1.0), corrected=Estimate(0.7, 0.5, 0.8))
@@ -119,6 +121,7 @@ def test_korean_and_japanese_names_need_a_font_or_say_so(monkeypatch: pytest.Mon
         plots.plot_attempts(results)
 
 
+@pytest.mark.long
 def test_hostile_names_are_drawn_as_text() -> None:
     """No formula, no control character, and no name so long that nothing else fits."""
     texts = ["$x^2$", r"$\frac{1}{0}$", "x" * 10_000, *(text for text in HOSTILE[::9] if text.isascii())]

@@ -65,6 +65,7 @@ def test_the_schema_refuses_what_is_wrong(validator: jsonschema.Draft4Validator)
     assert len(list(validator.iter_errors(document))) == 2
 
 
+@pytest.mark.long
 def test_an_attack_run_fits_the_schema(
     validator: jsonschema.Draft4Validator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

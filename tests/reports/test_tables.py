@@ -165,6 +165,7 @@ def test_files_have_the_documented_columns_and_the_signatures(tmp_path: Path) ->
         assert [column for column in table.columns if f"`{column.name}`" not in section] == []
 
 
+@pytest.mark.long
 def test_rows_are_streamed_in_groups(tmp_path: Path) -> None:
     """A row group holds 10,000 rows, and the table is never whole in memory."""
     results = tuple(replace(RESULT, position=number) for number in range(5_001))

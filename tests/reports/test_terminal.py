@@ -261,6 +261,7 @@ def test_of_a_large_run_only_what_did_not_pass_is_listed() -> None:
     assert report([passed(i) for i in range(200)]).count("✓ passed") == 200
 
 
+@pytest.mark.long
 def test_what_is_left_out_is_counted() -> None:
     """Of very many failures the first are shown, and the rest is counted with the way to see them."""
     shown = report([failed(i) for i in range(260)])

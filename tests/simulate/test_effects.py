@@ -34,6 +34,7 @@ def test_chance_is_spread_evenly() -> None:
     assert abs(below / 4000 - 0.3) < 0.04
 
 
+@pytest.mark.long
 @given(st.lists(json_values, max_size=4))
 def test_chance_is_a_number_from_0_to_1(place: list[Any]) -> None:
     """Any place has one, the same each time."""
@@ -84,6 +85,7 @@ def test_effects_leave_the_answer_itself_alone(response: Any, where: float) -> N
     assert repr(response) == before
 
 
+@pytest.mark.long
 @given(json_objects)
 def test_arguments_hold_themselves_and_nothing(args: dict[str, Any]) -> None:
     """All of the arguments are among them, and none at all are."""

@@ -130,6 +130,7 @@ def regression_waves(chances: list[float], waves: int, repetitions: int) -> list
     return decided
 
 
+@pytest.mark.long
 def test_a_regression_is_seldom_claimed_of_a_mean_at_the_limit() -> None:
     """20 looks at cases that pass always or in 60 %: at most 5 %, although gamblers trust cases differently."""
     decided = regression_waves([0.6, 1.0] * 10, 20, 200)

@@ -89,6 +89,7 @@ def sample(rng: random.Random, number: int, hard: float) -> MeanMonitor:
     return monitor
 
 
+@pytest.mark.long
 def test_sampling_probabilities_weigh_the_values() -> None:
     """The mean of the traffic is 0.7; that of the sample is 0.53."""
     means = [sample(random.Random(seed), 1500, 0.45).mean for seed in range(20)]

@@ -66,6 +66,7 @@ def test_fourteen_scores_show_what_needed_twenty_three() -> None:
     assert found / 500 >= 0.75
 
 
+@pytest.mark.long
 def test_few_large_drops_beside_many_small_gains_are_no_coins() -> None:
     """One case in ten drops by 0.9, the others gain 0.09: nothing changes on average. Signs alone err in 19 %."""
     source = random.Random(1)

@@ -52,6 +52,7 @@ def test_the_mean_e_value_over_all_orders_of_the_runs_is_at_most_one(values: lis
     assert mean == pytest.approx(1, abs=1e-6) if is_exact else mean <= 1 + 1e-6
 
 
+@pytest.mark.long
 def test_the_mean_e_value_of_two_independent_cases_is_one() -> None:
     """All pairs of orders are equally probable."""
     first, second = ([(1.0, 1), (0.0, 1), (1.0, 1)], [(0.0, 1), (0.0, 1), (1.0, 1)])

@@ -121,6 +121,7 @@ def make_version_3(url: str) -> None:
     engine.dispose()
 
 
+@pytest.mark.long
 def test_every_body_of_version_3_is_converted(url: str) -> None:
     """Of every table, also of more rows than a page. A body that is damaged stays as it is."""
     filled(url)

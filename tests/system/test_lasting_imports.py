@@ -25,6 +25,7 @@ print(json.dumps({"before": before, "after": first, "again": [gc.get_freeze_coun
 """
 
 
+@pytest.mark.long
 def test_the_collector_ignores_an_imported_module_and_goes_on() -> None:
     """An import freezes what it made. A module that is already there freezes nothing. The collector stays enabled."""
     output = subprocess.run([sys.executable, "-c", _STATES], capture_output=True, check=True, text=True).stdout

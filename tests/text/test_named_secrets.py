@@ -14,6 +14,7 @@ LEAST_RECALL = 0.998
 """A few random paths read like real ones, and a value that begins with `=` looks like a comparison."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("half", named_corpus.HALVES)
 def test_a_named_secret_goes_whatever_it_looks_like(half: str) -> None:
     """Dotted words, dotted random parts, paths and keys of clouds, in shells, settings, code, logs and tables."""

@@ -28,6 +28,7 @@ def test_precision_and_recall_by_hand() -> None:
     assert rouge(characters("The the THE"), characters("the")) == Rouge(1 / 3, 1.0, 0.5)
 
 
+@pytest.mark.long
 def test_the_harmonic_mean_is_rounded_once() -> None:
     """As fractions of whole numbers say it, for all pairs of texts of up to 59 words."""
     for ours, theirs in product(range(1, 60), repeat=2):

@@ -48,6 +48,7 @@ def test_every_form_of_key_has_a_long_word(form: KeyForm) -> None:
     check()
 
 
+@pytest.mark.long
 def test_every_text_with_a_secret_holds_a_sign() -> None:
     """Among many texts, a part with a secret is found by its signs, whatever stands around the secret."""
     for example in secret_corpus.positives(random.Random(5), 1):

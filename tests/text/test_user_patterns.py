@@ -45,6 +45,7 @@ def test_an_expression_that_may_repeat_often_is_compiled(pattern: str) -> None:
     UserPattern(pattern)
 
 
+@pytest.mark.long
 def test_a_long_list_of_names_repeats_nothing() -> None:
     """An expression that a program writes may be as long as its list, and be repeated once."""
     names = [f"{number:040}" for number in range(3000)]

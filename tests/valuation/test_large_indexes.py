@@ -114,6 +114,7 @@ def test_damaged_arrays_are_not_mapped(tmp_path: Path) -> None:
         VectorCache.load(tmp_path / "packed")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("mapped")
 def test_no_byte_of_a_mapped_index_crashes(tmp_path: Path) -> None:
     """Whichever byte of the headers is wrong, the index is loaded or refused with a FormatError."""

@@ -55,6 +55,7 @@ def test_similarity_is_the_exact_share_of_common_shingles() -> None:
         assert similarity(sketch(trace(0, left)), sketch(trace(1, right))) == pytest.approx(jaccard(left, right))
 
 
+@pytest.mark.long
 def test_no_pair_above_the_threshold_is_missed() -> None:
     """Of 120 traces, the same are merged as when each is compared with each earlier trace that stands for itself."""
     texts = variants(20, 5, random.Random(2))

@@ -77,6 +77,7 @@ def test_blocks_give_what_one_by_one_gives_at_every_batch_size() -> None:
         assert np.array_equal(cache.vectors, single.vectors)
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(
     count=st.integers(0, 40),

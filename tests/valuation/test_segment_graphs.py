@@ -56,6 +56,7 @@ def _graphs(path: Path) -> list[Path]:
     return sorted(segments_folder(path).glob("*.graph"))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("graphs")
 def test_a_graph_finds_nearly_all_neighbours(tmp_path: Path) -> None:
     """Of the ten nearest of 200 traces in 5,000, it finds at least 95 %."""

@@ -167,6 +167,7 @@ def multilingual() -> Any:
     return embedder("multilingual")
 
 
+@pytest.mark.long
 def test_languages_are_equally_new(multilingual: Any) -> None:
     """Ten unrelated traces have the same median novelty in English, Korean, Japanese and Chinese, within 0.1."""
     parts: tuple[NoveltyOf, ...] = ("contents", "trace")

@@ -67,6 +67,7 @@ def test_a_new_connection_takes_the_place_of_the_oldest_that_waits(tmp_path: Pat
             assert everything_from(own[0]) == b""
 
 
+@pytest.mark.long
 def test_bodies_that_are_not_whole_fill_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their sizes count together. A sender is asked to come again, until the others are whole or given up."""
     body = json.dumps(otlp(call(1, ["Hello?"], "Hi."))).encode()

@@ -93,6 +93,7 @@ def test_personal_data_stays_by_default(tmp_path: Path) -> None:
     assert recording.trace.invocations[0].query == "Call me at +82 10-2345-6789"
 
 
+@pytest.mark.long
 def test_conversations_of_two_people_stay_apart(tmp_path: Path) -> None:
     """An address as the id of a conversation gets a pseudonym, and the conversation can be ended by its address."""
     pytest.importorskip("phonenumbers", reason="the extra people is not installed")
@@ -139,6 +140,7 @@ def test_a_conversation_waits_for_its_root(tmp_path: Path) -> None:
         assert running.result().case_id == "s-1"
 
 
+@pytest.mark.long
 def test_spans_that_come_later_replace_the_result(tmp_path: Path) -> None:
     """One result for each conversation, which counts all its invocations."""
     with receiving(tmp_path, None, REPLIES) as running:
@@ -152,6 +154,7 @@ def test_spans_that_come_later_replace_the_result(tmp_path: Path) -> None:
     assert [invocation.query for invocation in recording.trace.invocations] == ["Hello?", "And now?"]
 
 
+@pytest.mark.long
 def test_traces_without_an_id_are_joined_by_their_history(tmp_path: Path) -> None:
     """As in files: each trace repeats what was said before. Another conversation with a text of its own stays alone."""
     texts = ["Hello?", "Hi.", "And now?", "Hi.", "Bye."]
@@ -177,6 +180,7 @@ def test_the_beginning_of_a_conversation_may_come_last(tmp_path: Path) -> None:
     assert [invocation.query for invocation in recording.trace.invocations] == ["Hello?", "And now?"]
 
 
+@pytest.mark.long
 def test_no_trace_is_joined_where_two_could_go_on(tmp_path: Path) -> None:
     """Nobody knows which of both the user meant. The first was joined and scored, and is now alone again."""
     with receiving(tmp_path, None, REPLIES, idle=0) as running:
@@ -189,6 +193,7 @@ def test_no_trace_is_joined_where_two_could_go_on(tmp_path: Path) -> None:
     assert running.receiver.waiting == 0
 
 
+@pytest.mark.long
 def test_two_that_could_go_on_stay_alone_over_a_restart(tmp_path: Path) -> None:
     """The second comes after the restart, and a third one, which is not joined either."""
     for number, last, results in ((1, None, 1), (2, "a", 1), (3, "b", 3), (4, "c", 1)):
@@ -211,6 +216,7 @@ def test_histories_are_joined_over_a_restart(tmp_path: Path) -> None:
     assert [invocation.query for invocation in recording.trace.invocations] == ["Hello?", "And now?"]
 
 
+@pytest.mark.long
 def test_the_traces_of_a_tool_loop_are_joined_over_a_restart(tmp_path: Path) -> None:
     """Each call of the model is a trace of its own. Any of them may go on, or get a late span, after each restart."""
     late_tool = below(tool(9, "get", **{"gen_ai.tool.call.result": "y"}), request(2, ("Hello?",), 1))
@@ -227,6 +233,7 @@ def test_the_traces_of_a_tool_loop_are_joined_over_a_restart(tmp_path: Path) -> 
     assert turns == [("Hello?", 2, "Hi.")]
 
 
+@pytest.mark.long
 def test_two_that_could_go_on_with_a_tool_loop_stay_alone_over_a_restart(tmp_path: Path) -> None:
     """The second that goes on with the same call comes after the restart."""
     for spans, results in (
@@ -241,6 +248,7 @@ def test_two_that_could_go_on_with_a_tool_loop_stay_alone_over_a_restart(tmp_pat
     assert replies == {1: "", 2: "a", 3: "b"}
 
 
+@pytest.mark.long
 def test_a_restart_goes_on_with_what_waits(tmp_path: Path) -> None:
     """And scores nothing twice."""
     with receiving(tmp_path, None, REPLIES) as first:
@@ -280,6 +288,7 @@ def test_other_criteria_start_another_run(tmp_path: Path) -> None:
     assert len(set(ids)) == 3
 
 
+@pytest.mark.long
 def test_conversations_answer_cases_by_id_or_by_the_first_text(tmp_path: Path) -> None:
     """Several conversations are attempts at a case. Others only meet criteria that need no reference."""
     evals = write(
@@ -352,6 +361,7 @@ UNREADABLE: list[tuple[bytes, dict[str, str], int]] = [
 ]
 
 
+@pytest.mark.long
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     """With the status of the protocol, and nothing is stored."""
     with receiving(tmp_path, None, REPLIES) as running:

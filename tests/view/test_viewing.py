@@ -91,6 +91,7 @@ def test_runs_are_listed_with_the_newest_first(site: Site) -> None:
     assert site.get("/api/runs?q=nothing")["runs"] == []
 
 
+@pytest.mark.long
 def test_pages_of_runs_follow_each_other_by_key(tmp_path: Path) -> None:
     """Of 120 runs each is on one page, also if a new run comes meanwhile."""
     store = Store(f"sqlite:///{tmp_path}/many.db")
@@ -462,6 +463,7 @@ def test_the_verdict_of_a_case_follows_its_rule(tmp_path: Path, rule: str, verdi
             assert [row.verdict for row in viewer.rows(FIRST, [0, 1])] == verdicts
 
 
+@pytest.mark.long
 def test_several_runs_are_compared_with_one_base(tmp_path: Path) -> None:
     """With the numbers of `fairtrial compare`, which corrects the p values of all runs together."""
     third = "20261122-093000-cccccc"

@@ -88,6 +88,7 @@ def test_the_order_of_tools_does_not_matter(tools: Sequence[dict[str, str]]) -> 
     assert collect(conversation("", tools)).agents == collect(conversation("", sorted_tools)).agents
 
 
+@pytest.mark.long
 def test_a_history_says_in_which_run_the_instructions_changed(url: str) -> None:
     """The prompt of the last runs makes half of the answers wrong."""
     cases = EvalSet("shop", tuple(EvalCase(name, (Invocation(Message("Grade?")),)) for name in NAMES))

@@ -105,6 +105,7 @@ def test_a_store_that_drops_after_a_run_takes_nothing_of_its_report(url: str, mo
     assert run.info.finished
 
 
+@pytest.mark.long
 def test_runs_share_their_cases_only_if_all_of_these_are_the_same(url: str) -> None:
     """A name in other letters, another digest, one case less and one more are other cases."""
     for count in (5, 5, 5, 4, 6, 5):

@@ -97,6 +97,7 @@ def test_a_short_look_is_the_end_of_a_long_one(url: str) -> None:
     assert {case.case: case.passed for case in short.cases} == {case.case: case.passed[-3:] for case in whole.cases}
 
 
+@pytest.mark.long
 def test_a_result_that_is_written_again_is_read_again(url: str) -> None:
     """The kept row of its run counts no more."""
     ids = [store_run(url, random.Random(5)) for _ in range(3)]
@@ -111,6 +112,7 @@ def test_a_result_that_is_written_again_is_read_again(url: str) -> None:
     assert after.rows[0] == before.rows[0]
 
 
+@pytest.mark.long
 def test_a_run_that_is_removed_leaves_no_name_of_a_case_behind(url: str) -> None:
     """What the store kept of its series goes with it."""
     rng = random.Random(6)
@@ -191,6 +193,7 @@ def test_a_run_that_would_read_too_much_at_its_end_leaves_it_to_the_first_look(
     assert len(history(store=url).rows) == 3
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("follow_all")
 def test_recordings_that_are_scored_follow_their_series_too(url: str) -> None:
     """A first look gives what it gives without what is kept."""
@@ -202,6 +205,7 @@ def test_recordings_that_are_scored_follow_their_series_too(url: str) -> None:
     assert history(store=url) == kept
 
 
+@pytest.mark.long
 def test_a_small_series_is_followed_by_its_first_look(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run whose store has fewer than 80 attempts follows nothing: the fourth run of 20 cases does."""
     monkeypatch.setattr("fairtrial.api.execution._WORTH_FOLLOWING", 80)

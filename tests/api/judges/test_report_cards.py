@@ -98,6 +98,7 @@ def test_a_sample_of_canaries_is_balanced(criterion: str, number: int) -> None:
     assert len({item.language for item in sample}) == min(number, 4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answer", ["valid", "invalid"])
 def test_a_judge_that_always_says_the_same_is_bad(answer: str) -> None:
     """It is wrong about half of the canaries."""
@@ -106,6 +107,7 @@ def test_a_judge_that_always_says_the_same_is_bad(answer: str) -> None:
     assert card.is_bad
 
 
+@pytest.mark.long
 def test_a_judge_that_is_blind_to_numbers_is_bad() -> None:
     """All its mistakes are of one kind: the share of all canaries alone would not show it."""
     card, _ = carded(
@@ -126,6 +128,7 @@ def test_a_judge_that_reads_gets_every_canary_right() -> None:
     assert not card.is_bad
 
 
+@pytest.mark.long
 def test_a_judge_that_believes_a_forged_verdict_is_bad() -> None:
     """The ids of the wrong canaries are named."""
     card, _ = carded(lambda reply, reference: is_right(reply, reference) or "valid, yes" in reply)
@@ -265,6 +268,7 @@ def item(number: int, label: object = "pass", **more: object) -> dict[str, objec
     return {**row, **more}
 
 
+@pytest.mark.long
 def test_gold_items_measure_agreement_by_group(tmp_path: Path) -> None:
     """40 items in two groups: the judge is right in one, and passes everything in the other."""
     rows = [item(n, "pass" if n % 2 else "fail", group="hard" if n < 20 else "easy") for n in range(40)]

@@ -95,6 +95,7 @@ def label_all(desk: LabelDesk, queue: QueueView, who: str = "ann", values: tuple
     return count
 
 
+@pytest.mark.long
 def test_each_label_has_its_probability_and_says_that_it_was_blind(desk: LabelDesk, store: Store) -> None:
     """With everything else that an estimate or a person needs later."""
     queue = desk.open(FIRST, QueueRequest(CRITERION, sample=10, seed=7))
@@ -221,6 +222,7 @@ def test_a_person_resumes_after_their_window_was_killed(desk: LabelDesk, clock: 
     assert (claimed.queue.progress.mine, len(claimed.items)) == (1, 2)
 
 
+@pytest.mark.long
 def test_the_page_of_a_person_keeps_its_items_from_their_other_window(desk: LabelDesk, clock: Clock) -> None:
     """As long as it asks, as often as the program of the page does."""
     (milliseconds,) = re.findall(r"HEARTBEAT = ([0-9_]+);", LABELLING.read_text(encoding="utf-8"))
@@ -247,6 +249,7 @@ def test_a_label_that_is_sent_twice_is_stored_once(desk: LabelDesk, store: Store
     assert desk.claim(FIRST, queue.number, NAMES["ann"]).queue.progress.done == 1
 
 
+@pytest.mark.long
 def test_a_third_person_gets_what_two_people_disagree_on(desk: LabelDesk, store: Store) -> None:
     """Once, and not the people who disagree. The new labels stand for as many outcomes as the earlier ones."""
     first = desk.open(FIRST, QueueRequest(CRITERION, sample=6, overlap=1.0))
@@ -314,6 +317,7 @@ def test_labels_of_parts_are_compared_with_the_parts_of_the_judge(desk: LabelDes
     assert listed
 
 
+@pytest.mark.long
 def test_people_agree_on_parts_and_on_outcomes_apart(desk: LabelDesk, store: Store) -> None:
     """Ann and Ben agree on every outcome, and contradict each other on every rubric."""
     for part, of_ben in ((None, 1.0), ("rubric", 0.0)):

@@ -54,6 +54,7 @@ def anything(trace: Trace, expected: EvalCase) -> bool:  # noqa: ARG001
     return True
 
 
+@pytest.mark.long
 def test_an_exact_comparison_catches_every_change() -> None:
     """It catches all harmful changes, and raises a false alarm for all harmless changes."""
     report = api.mutate(CASES, [criterion(equal, 1.0)])
@@ -93,6 +94,7 @@ def test_the_default_criteria_miss_changed_numbers_and_negations() -> None:
     assert languages == {"en", "ko", "ja", "zh"}
 
 
+@pytest.mark.long
 def test_calls_facts_and_form_have_scores_of_their_own() -> None:
     """The default criteria catch every wrong call and an empty reply, and miss facts: the worst stands first."""
     families = api.mutate(CASES, DEFAULTS).families
@@ -130,6 +132,7 @@ def test_a_criterion_that_fails_every_right_conversation_is_no_fix() -> None:
     assert [(fix.criterion, fix.false_alarms) for fix in fixes] == [("facts_match_v1", 0)]
 
 
+@pytest.mark.long
 def test_two_criteria_that_judge_alike_are_named() -> None:
     """A criterion and its copy agree on every mutant: their correlation is 1."""
     (pair,) = api.mutate(CASES, [criterion(half, 1.0, name="one"), criterion(half, 1.0, name="two")]).redundant
@@ -175,6 +178,7 @@ def same(report: MutationReport) -> MutationReport:
     return replace(report, run="", started="")
 
 
+@pytest.mark.long
 def test_equal_seeds_make_equal_reports() -> None:
     """The seed decides which places change."""
     first, second = (same(api.mutate(CASES, DEFAULTS, seed=7)) for _ in range(2))
@@ -225,6 +229,7 @@ def test_a_stored_run_gives_real_behaviour(tmp_path: Path) -> None:
     assert report.exclusions == ("chinese: no attempt passed",)
 
 
+@pytest.mark.long
 def test_the_report_can_be_made_again_from_the_store(tmp_path: Path) -> None:
     """The stored mutants hold their operators, so that the store alone gives the same report."""
     store = f"sqlite:///{tmp_path}/runs.db"

@@ -45,6 +45,7 @@ def test_personal_data_of_eight_countries_is_found(category: str) -> None:
     assert len(left) <= (1 - SHARE) * len(examples), left
 
 
+@pytest.mark.long
 def test_no_look_alike_is_taken() -> None:
     """Order numbers, versions, dates, ids, hashes, timestamps and barcodes stay as they are."""
     texts = [example.text for example in negatives(random.Random(2027), each=30)]
@@ -57,6 +58,7 @@ def test_personal_data_stays_unless_the_user_says_so() -> None:
     assert not [text for text in texts if redact(text) != (text, ())]
 
 
+@pytest.mark.long
 def test_redacting_again_changes_nothing() -> None:
     """The words in place of personal data are not personal data."""
     for example in EXAMPLES:

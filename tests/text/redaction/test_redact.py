@@ -60,6 +60,7 @@ def test_redacting_again_changes_nothing() -> None:
         assert redact(clean)[0] == clean
 
 
+@pytest.mark.long
 def test_json_stays_json() -> None:
     """A text that is JSON can still be read after it was redacted."""
     for one in POSITIVES:
@@ -243,6 +244,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(JSON)
 def test_a_value_without_secrets_is_unchanged(value: Any) -> None:
     """Whatever nothing is reported of is equal to what it was."""

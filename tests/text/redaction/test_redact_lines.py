@@ -91,6 +91,7 @@ def test_lines_without_secrets_stay(lines: list[str]) -> None:
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 
 
+@pytest.mark.long
 @given(
     st.dictionaries(st.text(max_size=5), LEAVES | st.lists(LEAVES, max_size=3), max_size=4), st.sampled_from([None, 1])
 )
