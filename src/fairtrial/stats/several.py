@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -27,6 +28,14 @@ def mcnemar(fixed: int, broken: int) -> tuple[float, float]:
     # Whole numbers are divided, because 2 ** changed is too large for a float.
     exact = min(1.0, 2 * sum(ways) / 2**changed)
     return exact, min(1.0, (2 * sum(ways) - ways[-1]) / 2**changed)
+
+
+def fewest_changes(alpha: float, *, mid_p: bool) -> int:
+    """Return how many cases must change, all in one way, before McNemar's p value is below `alpha`.
+
+    For example, 6 for 0.05, and 5 by the mid-p value.
+    """
+    return next(changed for changed in itertools.count(1) if mcnemar(0, changed)[mid_p] < alpha)
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:

@@ -15,7 +15,7 @@ from fairtrial.reports.small_tables import TableNumber, describe_reach, table_se
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.stats.difference import SIGN_FLIPS
 from fairtrial.stats.interval import LEVEL
-from fairtrial.stats.several import mcnemar
+from fairtrial.stats.several import fewest_changes
 from fairtrial.text.display import DASH, count, visible_line
 from fairtrial.text.languages import say, say_count
 from fairtrial.text.translated_lines import say_sentence
@@ -181,8 +181,7 @@ def limits(comparison: Comparison) -> Iterator[Text]:
         )
     elif first.method == SIGN_FLIPS and comparison.pairs.clusters is None and first.verdict not in _STYLES:
         # The mid-p value is the least one, which a difference of whole cases has if all change in the same way.
-        fewest = next(own for own in range(1, 99) if mcnemar(0, own)[1] < 1 - LEVEL)
-        yield Text(say_sentence(describe_reach(first.cases, fewest)))
+        yield Text(say_sentence(describe_reach(first.cases, fewest_changes(1 - LEVEL, mid_p=True))))
     for row in informative(comparison):
         if row.why:
             yield Text(visible_line(f"{row.measure}: {row.why}"), "yellow")

@@ -15,7 +15,7 @@ from fairtrial.reports.rows import INTERVAL, Name, Rows
 from fairtrial.reports.small_tables import WIDE, TableNumber, describe_reach, describe_table, write_paragraph
 from fairtrial.reports.terminal_text import signature_line
 from fairtrial.stats.interval import LEVEL
-from fairtrial.stats.several import mcnemar
+from fairtrial.stats.several import fewest_changes
 from fairtrial.text.display import DASH, count, shorten, visible_line
 from fairtrial.text.languages import say, say_count
 from fairtrial.text.translated_lines import say_sentence
@@ -256,7 +256,7 @@ def limit_changes(changes: ModeChanges) -> str:
     """Return the sentence about the reach of few cases. The least p is that of cases that all change in one way."""
     if not changes.cases or all(own.high - own.low <= WIDE for own in changes.changes):
         return ""
-    return describe_reach(changes.cases, next(own for own in range(1, 99) if mcnemar(0, own)[0] < 1 - LEVEL))
+    return describe_reach(changes.cases, fewest_changes(1 - LEVEL, mid_p=False))
 
 
 def change_name(own: ModeChange) -> str:
