@@ -107,8 +107,10 @@ def _case_lines(
                 continue
         if verbose or (not is_green and result.verdict not in _GREEN):
             transcript = find_transcript(result)
-            first_attempt = first_attempts.setdefault(_essence(transcript), result.attempt)
-            if first_attempt != result.attempt and not verbose:
+            first_attempt = result.attempt
+            if several and not verbose:
+                first_attempt = first_attempts.setdefault(_essence(transcript), first_attempt)
+            if first_attempt != result.attempt:
                 remark = say("  the same as attempt {n}", n=first_attempt)
                 yield _head(result, *_remarks(result), (remark, "dim"), several=several)
             else:
