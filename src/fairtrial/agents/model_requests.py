@@ -39,7 +39,8 @@ _MODEL = re.compile(
 Other services have such paths, too. A path that has not `named` the model needs a body that does, and that asks.
 """
 _MODEL_KEY = re.compile(r'"model"\s*:\s*"([^"]*)"')
-_QUESTION_KEY = re.compile(r'"(messages|input|prompt)"\s*:')
+_QUESTIONS = ("messages", "input", "prompt")
+_QUESTION_KEY = re.compile(rf'"({"|".join(_QUESTIONS)})"\s*:')
 _FORMS = ("multipart/", "application/x-www-form-urlencoded")
 """The types of bodies that no protocol of a model has."""
 _NOTE = "_fairtrial_note"
@@ -223,7 +224,7 @@ def _find_model(request: Any, options: Mapping[str, Any]) -> str | None:
         bodies = []
     body = next((body for body in bodies if isinstance(body, Mapping | str | bytes)), None)
     if isinstance(body, Mapping):
-        is_asked = "model" in body and not {"messages", "input", "prompt"}.isdisjoint(body)
+        is_asked = "model" in body and not body.keys().isdisjoint(_QUESTIONS)
         return str(body["model"]) if is_asked else None
     if body is None:
         headers = getattr(request, "headers", None) or {}
