@@ -62,10 +62,9 @@ def execute(
 ) -> Run:
     """Run a plan to its end, and return the run. `on_result` receives every result when it is ready.
 
-    `on_recording` receives every conversation that the run holds, before it is scored. `on_wait` receives remarks about
-    long conversations while they are held. If the calls of judges go into
-    batches, all of them are asked first, and `on_batch` receives what happens to the batches.
-    After an interruption, the store contains every finished attempt. Raises StoreError if the store fails meanwhile.
+    `on_recording` receives every conversation that the run holds, before it is scored, and `on_wait` remarks about long
+    ones while they are held. If the calls of judges go into batches, all of them are asked first, and `on_batch`
+    receives what happens. After an interruption, the store holds every finished attempt. Raises StoreError if it fails.
     """
     run: Run = blocking(
         execute_in_loop(

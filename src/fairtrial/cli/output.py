@@ -15,7 +15,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
-from fairtrial.cli.console import console, echo, reader_may_leave
+from fairtrial.cli.console import Terminated, console, echo, interrupted_by_sigterm, reader_may_leave
 from fairtrial.cli.headed_command import under
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.pushing_flags import push_options, push_run
@@ -23,7 +23,6 @@ from fairtrial.cli.outputs.alarm_posts import AlarmPosts
 from fairtrial.cli.outputs.github import is_github, step_summary, without_commands, write_annotations
 from fairtrial.cli.outputs.output_files import collect_inputs, store_file
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
-from fairtrial.cli.termination import Terminated, interrupted_by_sigterm
 from fairtrial.errors import UsageError
 
 if TYPE_CHECKING:

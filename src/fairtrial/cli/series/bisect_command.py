@@ -64,8 +64,7 @@ def bisect(
     fairtrial bisect --good v1.2 --bad HEAD --setup "pip install -e ." --command "python check.py"
     """  # noqa: D301
     from fairtrial import api
-    from fairtrial.cli.console import console, echo
-    from fairtrial.cli.termination import Terminated, interrupted_by_sigterm
+    from fairtrial.cli.console import Terminated, console, echo, interrupted_by_sigterm
 
     def note(line: str) -> None:
         echo(line, err=True)
